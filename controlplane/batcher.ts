@@ -8,11 +8,11 @@ export type BatcherOptions = {
 }
 
 /**
- * Returns a function that combines items into batches (group commit). One run takes all items that arrived while the
- * earlier runs were in progress. An item starts at once when no run is in progress. When a run fails, each of its items
- * gets a separate run, so that one item cannot fail another. When the database is unavailable, all items fail without a
- * second run, because the first run may have committed before its reply was lost. `run` returns its results in the
- * order of its items.
+ * Returns a function that combines items into batches (group commit). While fewer than `atOnce` runs are in progress,
+ * an item starts at once. Otherwise it waits, and the next run takes up to `max` waiting items. When a run fails, each
+ * of its items gets a separate run, so that one item cannot fail another. When the database is unavailable, all items
+ * fail without a second run, because the first run may have committed before its reply was lost. `run` returns its
+ * results in the order of its items.
  */
 export function createBatcher<T, R>(
   run: (items: readonly T[]) => Promise<readonly R[]>,

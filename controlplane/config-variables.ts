@@ -1,6 +1,6 @@
 import type { Setting } from '../core/setting.ts'
 
-/** Environment variables of the control plane. `readConfig` accepts no other names. */
+/** Environment variables of the control plane. `readConfig` reads no other variables. */
 export const CONFIG_VARIABLES = {
   HOST: { fallback: '`127.0.0.1`', meaning: 'Address to listen on' },
   LISTEN_LOOPBACK: {

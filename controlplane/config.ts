@@ -18,7 +18,7 @@ export type ControlPlaneConfig = RetentionSettings & {
   readonly host: string
   /** Port of the listener; 0 selects any free port. */
   readonly port: number
-  /** Whether the server also listens on 127.0.0.1, on the same port. */
+  /** Whether the server also listens on 127.0.0.1, on the same port. No effect if `host` is a loopback address. */
   readonly listensOnLoopback: boolean
   readonly databaseUrl: string
   /** Address of PostgreSQL itself; null means that `databaseUrl` is that address. */
@@ -27,7 +27,7 @@ export type ControlPlaneConfig = RetentionSettings & {
   readonly databaseTls: DatabaseTlsFiles
   /** Whether no other process uses the database. */
   readonly isOnlyReplica: boolean
-  /** Maximum number of connections in the pool. The process uses three more connections for LISTEN. */
+  /** Maximum number of connections in the pool. The process uses five more connections for LISTEN. */
   readonly databasePoolSize: number
   readonly masterKey: { readonly file: string } | { readonly value: string }
   readonly adminTokenFile: string | null
@@ -65,7 +65,9 @@ export type ControlPlaneConfig = RetentionSettings & {
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
   /** In a cluster: namespaces whose Gateways and Connectors may use the setting `codehost_pat`. */
   readonly codehostPatNamespaces: readonly string[]
-  /** Namespaces of the platform team (`PLATFORM_NAMESPACES`). Policies in these namespaces apply to all Gateways. */
+  /**
+   * Namespaces of the platform team (`PLATFORM_NAMESPACES`). Policies in these namespaces can apply to every Gateway.
+   */
   readonly platformNamespaces: readonly string[]
   /** How users can edit Gateways, Connectors, Permissions and Policies (`DASHBOARD_EDITING`). */
   readonly editing: EditingMode
@@ -80,19 +82,23 @@ export type ControlPlaneConfig = RetentionSettings & {
   readonly oidc: OidcSettings | null
   /** Whether users may sign in with a password. */
   readonly isPasswordOn: boolean
-  /** HTTP proxies for calls to the identity provider, chat and webhooks (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`). */
+  /**
+   * HTTP proxies for calls to the identity provider, chat, webhooks, push services and the destination of exported
+   * records (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`).
+   */
   readonly egressProxy: EgressProxySettings
   readonly logLevel: string
 }
 
-/**
- * Certificate of the HTTPS server: issued by the installation's own certificate authority for these host names, or read
- * from files.
- */
+/** Paths of a certificate and its private key (PEM). */
 export type CertificateFiles = { readonly certFile: string; readonly keyFile: string }
 
 export type TlsConfig =
-  /** The certificate of `files` is for clients that request one of its other host names (SNI). */
+  /**
+   * With `hosts`, the CA of the installation issues the certificate of the HTTPS server. Clients that request another
+   * host name of the certificate in `files` (SNI) receive the certificate in `files`. Without `hosts`, all clients
+   * receive the certificate in the files.
+   */
   { readonly hosts: readonly [string, ...string[]]; readonly files?: CertificateFiles } | CertificateFiles
 
 /**

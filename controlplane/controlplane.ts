@@ -142,8 +142,8 @@ async function answerProbes(
 const CLOSE_GRACE_MS = 2_000
 
 /**
- * Closes the streams first, so that gateways connect to another replica. Then closes requests in flight, and the
- * database last.
+ * Closes the streams first, so that gateways connect to another replica. Then waits for requests in flight, at most
+ * `CLOSE_GRACE_MS`, and closes the database last.
  */
 async function closeAll(
   services: Services,

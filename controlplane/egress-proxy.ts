@@ -4,11 +4,14 @@ import { BlockList, isIP } from 'node:net'
 import { isLoopback } from '../core/loopback.ts'
 import { hostOf } from '../core/request/outbound-address.ts'
 
-/** HTTP proxies for calls of the control plane to the identity provider, chat and webhooks. */
+/**
+ * HTTP proxies for calls of the control plane to the identity provider, chat, webhooks, push services and the
+ * destination of exported records.
+ */
 export type EgressProxySettings = {
-  /** `HTTPS_PROXY`: proxy of https addresses; null: called directly. */
+  /** `HTTPS_PROXY`: proxy for https addresses; null: https addresses are called directly. */
   readonly https: string | null
-  /** `HTTP_PROXY`: proxy of http addresses; null: called directly. */
+  /** `HTTP_PROXY`: proxy for http addresses; null: http addresses are called directly. */
   readonly http: string | null
   /** `NO_PROXY`: names, suffixes, addresses and ranges of hosts that are called directly; `*`: all. */
   readonly direct: readonly string[]

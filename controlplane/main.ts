@@ -52,7 +52,7 @@ async function serve(): Promise<void> {
   controlPlane = await start()
   const { port, url, makeOwnerLink } = controlPlane
   await tell({ type: 'ready', port, url })
-  // The link is printed to a terminal only, because any other standard output is a log that is stored.
+  // The link is printed to a terminal only, because other standard output is usually stored in logs.
   const ownerLink = process.send === undefined && process.stdout.isTTY ? await makeOwnerLink() : null
   if (ownerLink !== null) console.log(`Become the owner within an hour: ${ownerLink}`)
 }

@@ -141,12 +141,18 @@ export function createChatClient({
   return { send, api: createChatApi({ send: toChat, baseUrl: chatApiUrl }) }
 }
 
-/** Creates the function that exports records: an address of the process settings may be private. */
+/**
+ * Creates the function that sends exported records. Their destination may be a private address, because the operator of
+ * the control plane sets it (`RECORD_EXPORT_URL`).
+ */
 export function createRecordExportSender({ egressProxy }: Pick<ControlPlaneConfig, 'egressProxy'>): Send {
   return createSender({ reach: 'private', proxy: createEgressProxy(egressProxy) })
 }
 
-/** Returns where users may have messages sent: public addresses, and the ranges of `NOTIFY_ALLOW_CIDRS`. */
+/**
+ * Returns the private ranges to which notifications may be sent, in addition to public addresses
+ * (`NOTIFY_ALLOW_CIDRS`).
+ */
 function reachOf({ notifyAllowCidrs }: Pick<ControlPlaneConfig, 'notifyAllowCidrs'>): Reach {
   return notifyAllowCidrs.flatMap((text) => parseCidr(text) ?? [])
 }

@@ -267,8 +267,8 @@ export async function createServices(deps: ServicesDeps) {
 }
 
 /**
- * Returns the database for edits by users, with the editing guard where it is configured. Manifests use the unguarded
- * database.
+ * Returns the database for edits by users. With `DASHBOARD_EDITING=yaml`, it rolls back edits of objects that manifests
+ * define. Services that apply manifests use `deps.db` instead.
  */
 function editableDb({ config, db }: ServicesDeps): Db {
   return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db

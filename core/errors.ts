@@ -1,8 +1,8 @@
 import type { Problem } from './problem.ts'
 
 /**
- * All errors with their code, HTTP status and `error` text. Each process converts a ChaperoneError to a response in
- * one place. Bodies of 5xx responses never contain `detail`.
+ * All errors with their code, HTTP status and `error` text. Each process converts a ChaperoneError to a response in one
+ * place. The body of a response with status 500 never contains `detail`.
  */
 export const ERRORS = {
   validation: { status: 400, error: 'Validation failed' },
@@ -72,7 +72,10 @@ export class ChaperoneError extends Error {
   }
 }
 
-/** Returns the JSON body for an error: `{error, message, ...extra}`. For a 5xx status, the body omits the detail. */
+/**
+ * Returns the JSON body for an error: `{error, message, retry_after, ...extra}`, with `retry_after` in seconds if it is
+ * set. `message` is the detail, except for status 500, where it repeats `error`.
+ */
 export function errorBody(failure: ChaperoneError): Record<string, unknown> {
   const { options, status } = failure
   const error = options.error ?? ERRORS[failure.code].error

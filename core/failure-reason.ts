@@ -1,6 +1,6 @@
 /**
- * Returns the reason of a failure, never empty: the messages of the error, its causes and its parts, else its code or
- * name. The parts are needed because Node reports a connection that is refused on every address of a name as an
+ * Returns the reason of a failure, never empty: the messages of the error, of the errors in an AggregateError and of
+ * its causes; else its code or name. Node reports a connection that is refused on every address of a name as an
  * AggregateError without a message.
  */
 export function failureReason(error: unknown): string {

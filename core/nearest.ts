@@ -1,4 +1,4 @@
-/** Returns the candidate that a mistyped word most likely means; undefined if none resembles the word. */
+/** Returns the candidate with the smallest edit distance to a mistyped word; undefined if none is similar enough. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates
     .map((candidate) => ({

@@ -26,8 +26,8 @@ export function problemText(problem: Problem): string {
 }
 
 /**
- * Formats the problem with its field in a manifest: `spec.rules[0].decision: must be allow or deny`. Omits the line, because
- * lines refer to a generated or stored text that the author of a manifest does not have.
+ * Formats the problem with its field in a manifest: `spec.rules[0].decision: must be allow or deny`. Omits the line,
+ * because lines refer to a generated or stored text that the author of a manifest does not have.
  */
 export function manifestText({ field, message }: Problem): string {
   return field === null ? message : `spec.${field}: ${message}`

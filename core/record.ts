@@ -39,8 +39,8 @@ export const RecordWhySchema = z.object({
 export type RecordWhy = z.infer<typeof RecordWhySchema>
 
 /**
- * Additional details for the audit events of a refused or held request (spec 6.1). Only the records of these requests
- * have them. The traffic log does not store them.
+ * Additional details for the audit events of a refused or held request (spec 6.1). Other records have no such details,
+ * and the traffic log does not store the details.
  */
 const RecordAuditSchema = z.object({
   /** Details of `action.requested` without the action type. */
@@ -55,19 +55,26 @@ const RecordAuditSchema = z.object({
 
 export type RecordAudit = z.infer<typeof RecordAuditSchema>
 
-/** Credential with which the gateway sent a request. It never contains a secret. */
+/** Description of the credential with which the gateway sent a request. It contains no secret. */
 export const RecordCredentialSchema = z.object({
   /**
-   * Id of a token that was issued for this request, as in the audit event `credential.narrowed`. Otherwise the name of the
-   * Connector, for a short-lived credential with the number of the audit event `credential.minted`:
+   * Id of a token that was issued for this request, as in the audit event `credential.narrowed`. Otherwise the name of
+   * the Connector, for a short-lived credential with the number of the audit event `credential.minted`:
    * `default/codehost/7`.
    */
   id: z.string().max(700),
-  /** Field of the Connector that states the source of a short-lived credential, such as `githubApp`; otherwise `stored`. */
+  /**
+   * Field of the Connector that states the source of a short-lived credential, such as `githubApp`; otherwise `stored`.
+   */
   source: z.string().max(32),
-  /** Repositories and permissions of a token that was narrowed to the request, such as `acme/site`, `contents:write`. */
+  /**
+   * Repositories and permissions of a token that was narrowed to the request, such as `acme/site`, `contents:write`.
+   */
   scope: z.array(z.string().max(300)).max(128).nullish(),
-  /** Reason, as a sentence, why the request was sent with the token of a Connector that has narrowed ones. */
+  /**
+   * Sentence that states why a Connector with narrowed tokens sent the request with its own, wider token; absent
+   * otherwise.
+   */
   not_narrowed: z.string().max(1_000).nullish(),
   /** Expiry of a short-lived credential, ISO 8601. */
   expires_at: z.string().max(40).nullish(),
@@ -102,7 +109,7 @@ export const RefusalsSchema = z.object({
 export const RecordSchema = z.object({
   id: z.string().max(100),
   process_id: z.string().max(128),
-  /** Sequence number, which increases by one per record of a process. A gap is a lost record. */
+  /** Sequence number, which increases by one per record of a process. A gap means that records were lost. */
   seq: z.number().int().nonnegative(),
   /** Time at which the gateway accepted the request, ISO 8601 UTC. */
   time: z.iso.datetime(),

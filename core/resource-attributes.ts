@@ -1,4 +1,7 @@
-/** Returns the option of a logger that adds the resource attributes to every line as the member `resource`. */
+/**
+ * Returns the options with which a pino logger adds the resource attributes to every line, as the member `resource`.
+ * Without attributes, returns no options.
+ */
 export function resourceFields(env: Readonly<Record<string, string | undefined>>) {
   const resource = parseResourceAttributes(env['OTEL_RESOURCE_ATTRIBUTES'])
   return resource === null ? {} : { mixin: () => ({ resource }) }

@@ -5,8 +5,8 @@ export type Unstorable = { readonly path: ReadonlyArray<string | number>; readon
 
 /**
  * Returns the first part of a value that cannot be stored; null if there is none. PostgreSQL rejects NUL, JSON has no
- * infinite numbers, and a lone surrogate is invalid Unicode. Nesting beyond any schema is rejected as well. The input
- * is checked once, because later stages would fail on the value or change it.
+ * infinite numbers, and a lone surrogate is invalid Unicode. Nesting deeper than `MAX_DEPTH`, which no schema needs, is
+ * rejected as well. The input is checked once, because later stages would fail on the value or change it.
  */
 export function unstorableIn(value: unknown): Unstorable | null {
   const found = find(value, 0)
@@ -55,7 +55,10 @@ const HIDDEN_VALUE = '(nested deeper)'
 /** Name that replaces `__proto__` in the storable form. */
 const RENAMED_KEY = '(__proto__)'
 
-/** Reports whether values or names of different requests may have this text in their storable form. */
+/**
+ * Reports whether the storable forms of two different values or names may both be this text, because the text contains
+ * a replacement.
+ */
 export function isAmbiguous(text: string): boolean {
   return /[\u2400\uFFFD]/.test(text) || [HIDDEN_NUMBER, HIDDEN_VALUE, RENAMED_KEY].includes(text)
 }
@@ -65,7 +68,8 @@ const MAX_SHOWN_DEPTH = 40
 
 /**
  * Returns a storable and displayable form of a value from an agent. Visible replacements stand for everything that
- * `unstorableIn` rejects. All other values stay unchanged.
+ * `unstorableIn` rejects, for values nested deeper than `MAX_SHOWN_DEPTH`, and for keys named `__proto__`. All other
+ * values stay unchanged.
  */
 export function storableForm(
   fields: Readonly<Record<string, unknown>>,

@@ -60,8 +60,9 @@ const SIGNATURE_LENGTH = 86
 const Header = z.strictObject({ alg: z.literal('EdDSA'), kid: z.string(), typ: z.literal('JWT') })
 
 /**
- * Parses a token without verifying it. Returns `malformed` if the text is not a JWT, and `signature` if the control
- * plane cannot have signed the JWT because it has another algorithm, a header with a key, or unknown claims.
+ * Parses a token without verifying it. Returns `malformed` if the text is not a JWT or exceeds `MAX_LENGTH`, and
+ * `signature` if the control plane cannot have signed the JWT, because its header, its claims or the length of its
+ * signature differ from those of valid tokens.
  */
 export function readToken(text: string): ReadToken | TokenProblem {
   const [, head = '', body = '', signature = ''] = (text.length <= MAX_LENGTH && SHAPE.exec(text)) || []

@@ -1,6 +1,9 @@
 import type { Setting } from '../core/setting.ts'
 
-/** Environment variables of the operator and of the manifests watcher. `readConfig` and `readInjection` read no other names. */
+/**
+ * Environment variables of the operator and of the manifests watcher. `readConfig` and `readInjection` read no other
+ * names.
+ */
 export const CONFIG_VARIABLES = {
   CONTROL_PLANE_URL: {
     fallback: 'required',

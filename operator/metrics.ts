@@ -23,7 +23,7 @@ export type PodCounts = {
   readonly governed: number
   /** Pods whose sidecar has not been ready for over 60 s. */
   readonly notReady: number
-  /** Pods that should be governed and run without a sidecar. */
+  /** Pods that bypass their gateway, or can, for example because they have no sidecar. */
   readonly ungoverned: number
 }
 
@@ -48,7 +48,10 @@ export type OperatorMetrics = ReflectorMetrics & {
 /** Bounds of the histogram in seconds. The API server waits 5 s for a review. */
 const REVIEW_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-/** Creates the metrics in their own registry. Label values are kinds, resources and Gateways, which a user creates. */
+/**
+ * Creates the metrics in a registry of their own. Label values are fixed names, and names of existing Gateways and of
+ * namespaces, so that agents cannot create time series.
+ */
 export function createOperatorMetrics(): OperatorMetrics {
   const registers = [new Registry()] as [Registry]
   const [registry] = registers

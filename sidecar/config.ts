@@ -19,7 +19,7 @@ export type GatewayConfig = {
   readonly dataDir: string
   readonly ca: { readonly certFile: string; readonly keyFile: string; readonly bundleFile: string }
   readonly journalMaxBytes: number
-  /** Budget in bytes of request bodies in memory; null for a share of the memory limit. */
+  /** Budget in bytes of request bodies in memory; null for a quarter of the memory limit, at most 1 GiB. */
   readonly bodyBudgetBytes: number | null
   /** Duration in milliseconds beyond which a turn of the event loop is reported. */
   readonly eventLoopBlockedMs: number
@@ -40,7 +40,7 @@ export type GatewayConfig = {
 /** Settings that the injector passes to the sidecar of a pod. */
 export type PodConfig = {
   readonly interception: 'transparent' | 'proxyEnv'
-  /** True when the capture rules close IPv6 instead of redirecting it. */
+  /** True when the capture rules drop IPv6 instead of redirecting it. */
   readonly isIpv6Closed: boolean
   /** `namespace/name` of the Gateway. */
   readonly gateway: string
@@ -48,7 +48,7 @@ export type PodConfig = {
   readonly agent: string
   readonly pod: { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly serviceAccount: string
-  /** `CONTROL_PLANE_ADDRESS`: address that is used where DNS does not answer; null: none. */
+  /** IP address of the control plane that is used where DNS does not answer; null for none. */
   readonly controlPlaneAddress: string | null
   /** PEM file with the CA certificates of the control plane; null to trust the public roots. */
   readonly controlPlaneCaFile: string | null

@@ -9,9 +9,9 @@ type Headers = Map<string, AgentEntry>
 
 /**
  * Verified headers for each snapshot. A key is therefore hashed only once for each snapshot, and a revoked key is
- * discarded with its snapshot. A port key is valid on its own port only, so the port of each agent has headers of its own;
- * those of the shared port are under null. Two look-ups of strings that a connection keeps are faster than one of a
- * string that is joined for each request.
+ * discarded with its snapshot. A port key is valid on its own port only, so the port of each agent has headers of its
+ * own; the headers of the shared port have the key null. Two map accesses with strings that the connection already has
+ * are faster than one with a string that is joined for each request.
  */
 const verified = new WeakMap<Snapshot, Map<string | null, Headers>>()
 /**

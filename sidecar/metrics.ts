@@ -32,7 +32,7 @@ export type Gauges = {
   readonly configuration: ConfigurationGauges
   /** Certificate with which a sidecar signs the certificates that its agent sees; null without one. */
   readonly certificate: CertificateValidity | null
-  /** Number of cached tokens that are narrowed to one request. */
+  /** Number of cached tokens that are narrowed to the actions of a request. */
   readonly narrowedTokens: number
 }
 

@@ -74,10 +74,10 @@ export function usageError(command: Pick<Command, 'name'>, problem: string): Cha
 type Verbs = Readonly<Record<string, string | null>>
 
 /**
- * Returns the verb, which is the first argument, and its argument; an empty text for a verb without one. `ls` and `list` are
- * synonyms. Throws a usage error for any other verb, and for a missing or an extra argument.
+ * Returns the verb, which is the first argument, and its argument; an empty text for a verb without one. `ls` and
+ * `list` are synonyms. Throws a usage error for any other verb, and for a missing or an extra argument.
  *
- * @param preset Verb without arguments.
+ * @param preset Verb of a command line without positional arguments. Absent: such a command line is a usage error.
  */
 export function verbOf<V extends Verbs>(
   command: Command,

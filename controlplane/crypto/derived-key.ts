@@ -2,9 +2,9 @@ import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto'
 import type { Keyring } from './keyring.ts'
 
 /**
- * Derives a P-256 private key from the master key, the same in every process. `purpose`: different purposes give different
- * keys. Skips a derived value outside the range of the curve order, which occurs about once in
- * 2^32 attempts.
+ * Derives a P-256 private key from the master key. Every process derives the same key. `purpose`: different purposes
+ * give different keys. Skips a derived value outside the range of the curve order, which occurs about once in 2^32
+ * attempts.
  */
 export function derivePrivateKey(keyring: Keyring, purpose: string): KeyObject {
   const ecdh = createECDH('prime256v1')

@@ -40,7 +40,7 @@ const TAG_BYTES = 16
 /**
  * Creates the keyring of the master keys. The oldest key encrypts until `sealWith` selects another.
  *
- * @param given A single key has 32 random bytes.
+ * @param given Master keys, or a single master key of 32 random bytes.
  */
 export function createKeyring(given: Buffer | MasterKeys): RotatingKeyring {
   let file = Buffer.isBuffer(given) ? singleKey(given) : given

@@ -12,8 +12,8 @@ const ROOT = /^root\s+/
 
 /**
  * Parses the text of a master key file: a key in each line, as 32 bytes in base64 or 64 hexadecimal digits, the oldest
- * first. The first key is the root, from which other keys are derived. With `root` before it, the first key is only that
- * and decrypts nothing.
+ * first. The first key is the root, from which other keys are derived. If the first line begins with `root`, its key is
+ * only the root and decrypts no secrets.
  *
  * @param origin Name of the setting, for the error.
  */
@@ -67,12 +67,12 @@ function keyOf(line: string, origin: string): Buffer {
   )
 }
 
-/** Returns the keys with a new key, to which the installation rotates. */
+/** Appends a new key, to which the installation rotates. */
 export function withNewKey({ root, keys: [oldest, ...later] }: MasterKeys, key: Buffer): MasterKeys {
   return { root, keys: [oldest, ...later, key] }
 }
 
-/** Returns the keys without former keys. Only the newest key decrypts; the root stays. */
+/** Removes all keys except the newest one. The root stays. */
 export function withoutFormerKeys({ root, keys }: MasterKeys): MasterKeys {
   return { root, keys: [keys.at(-1) ?? keys[0]] }
 }

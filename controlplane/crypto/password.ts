@@ -10,7 +10,7 @@ const COST: PasswordCost = { N: 2 ** 15, r: 8, p: 1 }
 const KEY_BYTES = 32
 
 /**
- * Maximum number of concurrent hashes. Hashes run in the thread pool of libuv, which DNS look-ups for database
+ * Maximum number of concurrent hashes. Hashes run in the thread pool of libuv, which DNS queries for database
  * connections also use; the limit leaves threads for them. The queue limit keeps the wait at a few seconds.
  */
 const CONCURRENCY = 2

@@ -9,8 +9,8 @@ import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { finishProviderSignIn } from './session/provider-sign-in.ts'
 import { fetchFirstUser, SessionProvider, useSessionState } from './session/session.tsx'
 
-// Both requests start before the first render, in parallel with the chunk of the page, because most users are signed in.
-// `Root` shows their errors.
+// Both requests start before the first render, in parallel with the chunk of the page, because most users are signed
+// in. `Root` shows their errors.
 const finished = finishProviderSignIn()
 const first = finished.then(fetchFirstUser)
 first.catch(() => undefined)

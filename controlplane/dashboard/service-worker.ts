@@ -1,4 +1,7 @@
-/** The part of a service worker's global scope that this file uses. The library `dom` describes that of a window. */
+/**
+ * The part of a service worker's global scope that this file uses. TypeScript's library `dom` declares only the global
+ * scope of a window.
+ */
 type Scope = {
   readonly location: { readonly origin: string }
   readonly registration: {
@@ -27,7 +30,9 @@ scope.addEventListener('install', () => {
   void scope.skipWaiting()
 })
 
-/** Shows the number of pending approvals. The tag is that of the page, so that one notification replaces the other. */
+/**
+ * Shows the number of pending approvals. Notifications of the page have the same tag, so that one replaces the other.
+ */
 scope.addEventListener('push', (event) => {
   const { count, link } = messageOf(event.data)
   const body = count === null ? 'Notifications reach this browser.' : 'Open Chaperone to answer.'
@@ -45,7 +50,10 @@ function titleOf(count: number | null): string {
   return count === 1 ? '1 pending approval' : `${count} pending approvals`
 }
 
-/** Reads a message. A message that cannot be read shows the page of approvals. */
+/**
+ * Reads a message. Without a valid link, the notification opens the page of approvals. Throws for a message that is not
+ * JSON.
+ */
 function messageOf(data: PushEvent['data']): { readonly count: number | null; readonly link: string } {
   const { count, link } = (data?.json() ?? {}) as { count?: unknown; link?: unknown }
   return {

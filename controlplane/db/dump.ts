@@ -21,8 +21,8 @@ export async function schemaOf(q: Query): Promise<readonly number[]> {
 }
 
 /**
- * Writes every table and sequence from one snapshot of the database. The order of the tables satisfies foreign keys
- * when the dump is loaded.
+ * Writes every sequence and every table, except unlogged tables and `NOT_DUMPED`, from one snapshot of the database.
+ * The order of the tables satisfies foreign keys when the dump is loaded.
  */
 export async function dump(db: Db, write: (part: DumpPart) => Promise<void>): Promise<void> {
   await db.tx(async (q) => {

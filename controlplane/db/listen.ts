@@ -22,8 +22,8 @@ export type ListenOptions = {
 
 /**
  * Runs LISTEN on a dedicated connection until disposed, and reconnects when the connection is lost. Resolves once the
- * connection listens. Calls `onNotify('')` after a reconnect. Notifications in the meantime are lost, so the caller
- * must read the state again.
+ * connection listens, and rejects when the first connection fails. Calls `onNotify('')` after a reconnect.
+ * Notifications in the meantime are lost, so the caller must read the state again.
  */
 export async function listenOn(options: ListenOptions): Promise<AsyncDisposable> {
   const stop = new AbortController()

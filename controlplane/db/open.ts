@@ -106,8 +106,8 @@ function connection(url: string, tls: DatabaseTlsFiles | undefined): pg.ClientCo
 }
 
 /**
- * Returns a function that names prepared statements by their text. A connection prepares each statement with values
- * only once.
+ * Returns a function that names prepared statements by a hash of their text. A connection prepares each statement with
+ * values only once.
  */
 function statementNames(): (text: string) => string {
   const names = new Map<string, string>()
@@ -123,7 +123,10 @@ function statementNames(): (text: string) => string {
 
 type ToQuery = (run: Statements['run']) => Query
 
-/** Returns a function that makes a `Query` of a connection. With `named` the connection keeps prepared statements. */
+/**
+ * Returns a function that makes a `Query` of a connection. `named` returns the name of a prepared statement by its
+ * text; null: statements are not prepared.
+ */
 function queries(named: ((text: string) => string) | null): ToQuery {
   const nameOf = (text: string) => (named === null ? {} : { name: named(text) })
   return (run) => ({

@@ -38,9 +38,10 @@ export type ConnectionPoolOptions = {
 /**
  * Creates the connection pool. After a failover that drops packets, a connection has no traffic until the kernel stops
  * retransmitting (typically 15 minutes). A timeout alone cannot distinguish this connection from one with a slow
- * statement. Therefore a second connection queries whether the server still works on the statement. If not, the pool
- * closes the connection and replaces all other connections, because they lead to the same server. The pool also replaces
- * its connections when the server refuses writes, because after a failover the old primary can be a read-only standby.
+ * statement. Therefore a second connection checks whether the server still works on the statement (`pg_stat_activity`).
+ * If not, the pool closes the connection and replaces all other connections, because they lead to the same server. The
+ * pool also replaces its connections when the server refuses writes, because after a failover the old primary can be a
+ * read-only standby.
  */
 export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
   const { log, hangMs } = options
@@ -102,7 +103,10 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
   }
 }
 
-/** A pool, and the callers that wait for one of its connections. They move to the next pool when it is replaced. */
+/**
+ * A pool, and the callers that wait for one of its connections. When the pool is replaced, these callers wait for the
+ * next pool.
+ */
 type Generation = { readonly pool: pg.Pool; readonly waiting: Set<() => void> }
 type Discard = (error: Error) => void
 
@@ -114,7 +118,7 @@ async function acquire(current: () => Generation): Promise<readonly [pg.PoolClie
   }
 }
 
-/** Resolves with null when the pool is replaced first. */
+/** Resolves with a connection of the pool; null when the pool is replaced before a connection is free. */
 function connectUnlessReplaced({ pool, waiting }: Generation): Promise<pg.PoolClient | null> {
   return new Promise((resolve, reject) => {
     const leave = () => {
@@ -132,9 +136,9 @@ function connectUnlessReplaced({ pool, waiting }: Generation): Promise<pg.PoolCl
   })
 }
 
-/** Lifetime of a connection. A later connection follows a changed address of the server. */
+/** Maximum lifetime of a connection. A new connection resolves the host name of the server again. */
 const LIFETIME_S = 1_800
-/** Connection timeout. A packet that was dropped during a failover is sent again after 1 and 3 s. */
+/** Maximum time to open a connection. TCP repeats a SYN packet that was dropped during a failover after 1 and 3 s. */
 const DIAL_MS = 4_000
 
 function createPool({ config, isPooled, max, connectMs, statementMs, log }: ConnectionPoolOptions): pg.Pool {
@@ -143,8 +147,8 @@ function createPool({ config, isPooled, max, connectMs, statementMs, log }: Conn
   class Client extends pg.Client {
     constructor() {
       super({ ...config, ...limits, connectionTimeoutMillis: Math.min(connectMs, DIAL_MS) })
-      // Without a listener, a connection that breaks between two statements, or while the pool hands it over, would end the
-      // process. The pool closes such a connection when it is released.
+      // Without a listener, a connection that breaks between two statements, or while the pool passes it to a caller,
+      // would end the process. The pool closes such a connection when it is released.
       this.on('error', ignore)
     }
   }
@@ -164,7 +168,7 @@ export function sessionLimits(statementMs: number) {
   return { statement_timeout: statementMs, idle_in_transaction_session_timeout: 60_000 } as const
 }
 
-/** Milliseconds between two replacements of the connections to a server that refuses writes. */
+/** Minimum number of milliseconds between two replacements of the connections to a server that refuses writes. */
 const READ_ONLY_MS = 1_000
 
 function textOf(statement: string | pg.QueryConfig): string {

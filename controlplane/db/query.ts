@@ -1,8 +1,8 @@
 /** Interface to PostgreSQL for services and stores. */
 export type Query = {
   /**
-   * True in a transaction of the editing guard. The guard rolls back a transaction that edits an object of a manifest,
-   * and the error contains the manifest to commit.
+   * True in a transaction with `DASHBOARD_EDITING=yaml`: a transaction that edits an object which manifests define is
+   * rolled back, and the error contains the manifest to commit.
    */
   readonly refusesEdits?: true
   query<R = Record<string, unknown>>(
@@ -16,7 +16,7 @@ export type Db = Query & {
   tx<T>(work: (query: Query) => Promise<T>): Promise<T>
   /**
    * Runs `work` on one connection outside of a transaction. Closes the connection afterwards, which ends its settings
-   * and advisory locks.
+   * and advisory locks. Rejects when `isPolling` is true.
    */
   session<T>(work: (query: Query) => Promise<T>): Promise<T>
   /**

@@ -28,7 +28,8 @@ export type SchemaCheck = {
 
 /**
  * Returns the applied migrations that this program does not contain. Throws when such a migration belongs to a version
- * later than the next minor version. A schema supports the program of its own and of the previous minor version only.
+ * later than the next minor version. Only programs of the minor version of a schema, and of the minor version before,
+ * can use the schema.
  */
 export function laterMigrations({ applied, known, version }: SchemaCheck): readonly AppliedMigration[] {
   const later = applied.filter(({ number }) => !known.has(number))

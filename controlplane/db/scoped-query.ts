@@ -28,8 +28,9 @@ export type Within = {
   /** Returns the condition for two columns of names. The second column decides where the first column is null. */
   nameOr(column: string, other: string): string
   /**
-   * Runs `select` once per namespace. An index then delivers the rows of each namespace in order, and each `select` can
-   * sort and limit. The columns have the same meaning as in `nameOr`.
+   * Returns SQL that runs the query of `select` once per namespace; for a user with the right in all namespaces, only
+   * once. An index then delivers the rows of each namespace in order, and the query can sort and limit them. The
+   * columns have the same meaning as in `nameOr`.
    */
   each(column: string, other: string, select: (condition: string) => string): string
   /**

@@ -11,8 +11,8 @@ type StatementWatchOptions = {
 }
 
 /**
- * Checks a statement at intervals and ends the client when the statement hangs. Calls `onHung` before it ends the
- * client.
+ * Checks at intervals whether the server works on a statement, and ends the client when it does not. Calls `onHung`
+ * before it ends the client.
  */
 export function watchStatement(
   { client, text }: Watched,
@@ -47,7 +47,8 @@ const SHOWN = 900
 /**
  * Returns whether the server works on the statement. False when the server does not answer. True when the server
  * refuses the connection (too many connections, starting up), because the server is then alive. Behind a pooler the
- * process id of the client is not that of a server process, so the text of the statement identifies it.
+ * process id of the client is not that of a server process, so the server process is found by the text of its
+ * statement.
  */
 async function isWorkingOn(
   config: pg.ClientConfig,

@@ -1,7 +1,7 @@
 import type { Db } from './query.ts'
 
 export type TableStatistics = {
-  /** Counts written rows, and refreshes the statistics when they have doubled. */
+  /** Counts written rows, and refreshes the statistics whenever their number has doubled. */
   written(count: number): Promise<void>
 }
 

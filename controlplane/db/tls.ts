@@ -51,7 +51,10 @@ export function readDatabaseTls(
   return { caFile, certFile, keyFile }
 }
 
-/** `pg` copies the options for each connection, which calls the getters, and hides `key` by a redefinition. */
+/**
+ * Attributes of the getters. Enumerable, because `pg` copies the options for each connection, which calls the getters;
+ * configurable, because `pg` redefines `key` to hide it.
+ */
 const SHOWN = { enumerable: true, configurable: true }
 
 function renewed(file: string): { get(): string } {

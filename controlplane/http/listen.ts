@@ -47,8 +47,8 @@ const BACKLOG = 1_024
 const INCLUDES_LOOPBACK: ReadonlySet<string> = new Set([LOOPBACK, '0.0.0.0', '::'])
 
 /**
- * Returns whether the server is reachable at 127.0.0.1. Checks the bound addresses instead of the name, because
- * `localhost` may resolve to `::1` only.
+ * Returns whether the server needs no further listener for this machine: the host is a loopback address, or a bound
+ * address includes 127.0.0.1. A host name is not sufficient, because `localhost` may resolve to `::1` only.
  */
 function isReachable(host: string, addresses: readonly (string | AddressInfo)[]): boolean {
   return (

@@ -16,8 +16,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 /**
- * Files with a fixed address at the root, by content type: the address of a service worker identifies the worker and limits the
- * pages that it serves, and phones keep the addresses of a web app. Browsers ask for newer ones.
+ * Files with a fixed URL at the root, and their content types. The URL of a service worker identifies the worker and
+ * limits the pages that it serves, and phones store the URLs of a web app. Browsers revalidate these files
+ * (`no-cache`).
  */
 const ROOT_FILES: Readonly<Record<string, string>> = {
   'service-worker.js': 'text/javascript; charset=utf-8',
@@ -34,8 +35,8 @@ const ENCODINGS = [
 const Manifest = z.object({ version: z.string().regex(/^[0-9a-f]+$/), files: z.array(z.string()) })
 
 /**
- * Serves the single page of the dashboard and its files. The files are read once, and their names contain the hash of
- * their content.
+ * Serves the single page of the dashboard and its files. The files are read once. The names of files under `/assets/`
+ * contain the hash of their content.
  */
 export function createPageRoutes(folders: readonly string[] = FOLDERS): readonly Route[] {
   const folder = folders.find((path) => existsSync(join(path, 'manifest.json')))

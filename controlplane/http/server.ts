@@ -249,7 +249,8 @@ function rawOf(request: FastifyRequest, reply: FastifyReply): RouteInput<never, 
 function errorSender(log: FastifyBaseLogger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const failure = asChaperoneError(error)
-    // A line for each refused stream of a storm would be more work than the stream. The storm has a line of its own.
+    // Refused streams (`overloaded`) are not logged: in a storm, the lines would cost more than the streams. The hub
+    // logs one line for the storm.
     if (failure.status >= 500 && failure.code !== 'overloaded')
       log.error({ err: error, request_id: request.id }, 'request failed')
     const { retryAfterS } = failure.options

@@ -18,7 +18,9 @@ export type Tls = {
   readonly certificate: ServerCertificate
   /** CAs of client certificates, PEM. Null when the server requests no client certificates. */
   readonly clientCa: readonly string[] | null
-  /** Chooses the certificate of a connection by the host name that the client requests. An option of the server. */
+  /**
+   * Option of Node's HTTPS server: chooses the certificate of a connection by the host name that the client requests.
+   */
   readonly SNICallback: (host: string, done: (error: null, context?: SecureContext) => void) => void
   /** Renews the certificate and reads the CAs again at intervals, until the server closes. */
   keepFresh(server: Server): void
@@ -63,14 +65,16 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
     },
     clientCa,
     SNICallback(host, done) {
-      // Without a context, Node uses that of `setSecureContext`. Clients of the own hosts trust only the CA of that one.
+      // Without a context, Node uses the context of `setSecureContext`. Clients of the `own` hosts trust only the CA of
+      // its certificate.
       const isForHosts = forHosts !== null && isNamed(forHosts.names, host) && !isNamed(own, host)
       done(null, isForHosts ? forHosts?.context : undefined)
     },
     keepFresh(server) {
       const present = (found: ServerCertificate) =>
         server.setSecureContext({ ...found, ...clientCaOptions(clientCa) })
-      // A pair that does not match, such as of files that are just being replaced, is read again at the next interval.
+      // A certificate and a key that do not match, because the files are being replaced, are read again at the next
+      // interval.
       const renew = async () => {
         const found = await next()
         if (found.cert !== certificate.cert) present(found)
@@ -114,7 +118,10 @@ function isNamed(names: readonly string[], host: string): boolean {
   return names.map((each) => each.toLowerCase()).some((each) => each === name || each === wildcard)
 }
 
-/** Accepts a client CA that is an intermediate CA without its root, like the Kubernetes API server. */
+/**
+ * Returns the TLS options for client CAs. As in the Kubernetes API server, an intermediate CA without its root is
+ * accepted.
+ */
 export function clientCaOptions(clientCa: readonly string[] | null) {
   return clientCa === null ? {} : { ca: [...clientCa], allowPartialTrustChain: true }
 }
@@ -133,7 +140,7 @@ function certificates(
   return async () => {
     const now = nowMs()
     if (issued === null || Math.abs(now - issued.atMs) >= RENEW_AFTER_MS) {
-      // The CA has the same key each time: clients that trust an earlier certificate of it trust the leaf.
+      // The CA has the same key each time, so clients that trust an earlier certificate of the CA trust the new leaf.
       const ca = createServerCa(keyring, now)
       issued = { certificate: issueServerCertificate(ca, config.hosts, now), atMs: now }
     }

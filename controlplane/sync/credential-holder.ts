@@ -6,14 +6,15 @@ import type { SectionLibrary } from './sections/library.ts'
 const Entries = z.array(ConnectorEntry.pick({ id: true, secret: true, auth: true, minted: true }))
 
 /**
- * Returns a function that reports whether a process has the credential of a connector. A gateway process has those of all
- * connectors of its gateway, a sidecar only those that its agent may use (`createSidecarConnectors`).
+ * Returns a function that reports whether a process has the credential of a connector. A gateway process has the
+ * credentials of all connectors of its gateway, a sidecar only the credentials that its agent may use
+ * (`createSidecarConnectors`).
  */
 export function createCredentialHolder(
   library: Pick<SectionLibrary, 'of'>,
   connectorId: string,
 ): (peer: Peer) => boolean {
-  // Sidecars of equal rights share the text of their section.
+  // Results by section text: sidecars with equal permissions share the text of the section `connectors`.
   const known = new Map<string, boolean>()
   return ({ gatewayId, agent, greeting: { protocol } }) => {
     const text = library.of(gatewayId, { agent, protocol })?.texts.get('connectors')

@@ -3,15 +3,16 @@ import type { Query } from '../db/query.ts'
 import { raiseEpoch, type SeenOrders } from '../db/state-order.ts'
 
 /**
- * Begins a new epoch when the database is behind a state that a gateway has seen. Resolves to true when an epoch began.
+ * Begins a new epoch when the database is behind a state that a gateway or this replica has seen. Resolves to true when
+ * an epoch began.
  */
 export type EpochRaiser = (seen: SeenOrders) => Promise<boolean>
 
 const RAISE_EVERY_MS = 60_000
 
 /**
- * Creates the function that begins epochs. Gateways report the seen states and are not trusted, so at most one epoch
- * begins per minute. An unnecessary epoch does no harm, because it only causes every state to be sent again.
+ * Creates the function that begins epochs. Gateways report seen states and are not trusted, so at most one epoch begins
+ * per minute. An unnecessary epoch does no harm, because it only causes every state to be sent again.
  */
 export function createEpochRaiser(db: Query, { monotonicMs }: Pick<Clock, 'monotonicMs'>): EpochRaiser {
   let raisedAt = Number.NEGATIVE_INFINITY

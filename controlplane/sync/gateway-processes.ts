@@ -7,7 +7,9 @@ import type { PeerRegistry } from './peer-registry.ts'
 import type { ProcessRegistry } from './process-registry.ts'
 import type { Receiver } from './sections/sections.ts'
 
-/** Versions of the configuration that this replica has read. */
+/**
+ * Versions of the configuration that this replica has read. `version` is the newest one; null before the first read.
+ */
 export type KnownVersions = {
   readonly version: number | null
   /** Returns the version in which the sections for a receiver last changed; null for a deleted gateway. */

@@ -3,14 +3,15 @@ import type { Clock } from '../../core/state/clock.ts'
 
 /**
  * Admits streams of gateway processes at a bounded rate. After a restart, thousands of processes connect within a
- * second; each of them needs its kill state and first beat before the first step of its lease.
+ * second. Each process needs its kill state and first heartbeat before it refuses high-risk actions (by default after
+ * 30 s without a heartbeat).
  */
 export type GreetingAdmission = Disposable & {
   /** Admits one stream. Above the rate, throws `overloaded` with the time until the next free slot. */
   admit(): void
   /**
-   * Resolves at once, or during a storm of greetings when the reserved slots have passed, at the latest after
-   * `MAX_DEFERRAL_MS`. Sections are sent after it, because kill states and beats are urgent.
+   * Resolves when the refused streams should have connected: at once without a storm, and after `MAX_DEFERRAL_MS` at
+   * the latest. The reply to a request for a section waits for it, because kill states and heartbeats are more urgent.
    */
   settled(): Promise<void>
 }
@@ -23,21 +24,22 @@ export type GreetingAdmissionDeps = {
   readonly perSecond?: number
 }
 
-/** 5,000 streams of one replica are admitted within 20 s. */
+/** Streams per second that one replica admits. 5,000 streams take 20 s. */
 const PER_SECOND = 250
 /**
- * Longest `Retry-After` in milliseconds. A restart, this wait and the jitter of the gateway together stay below 30 s,
- * the first step of the lease.
+ * Longest `Retry-After` in milliseconds. A restart, this wait and the jitter of the gateway together stay below the 30
+ * s after which a gateway without heartbeats refuses high-risk actions.
  */
 const MAX_WAIT_MS = 20_000
 /** A gateway adds up to a second of jitter to `Retry-After`, which has whole seconds. */
 const JITTER_MS = 1_000
-/** Below the 20 s after which a gateway gives up the fetch of a section. */
+/** Longest wait of `settled`. Below the 20 s after which the fetch of a section times out in a gateway. */
 const MAX_DEFERRAL_MS = 10_000
 
 /**
  * Creates a token bucket with the burst of one second. Each refused stream reserves the next free slot, so that the
- * retries of a storm arrive at the admitted rate. Streams beyond the last slot get a random slot.
+ * retries of a storm arrive at the admitted rate. Streams for which no slot within `MAX_WAIT_MS` is free wait for a
+ * random time.
  */
 export function createGreetingAdmission(deps: GreetingAdmissionDeps): GreetingAdmission {
   const { clock, random, onStorm, perSecond = PER_SECOND } = deps

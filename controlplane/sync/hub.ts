@@ -60,8 +60,8 @@ export type HubDeps = {
   /** Milliseconds between two heartbeats. A heartbeat is the message that extends the lease of a gateway. */
   readonly beatMs?: number
   /**
-   * True when no other process uses the database. Replicas that the database lists have then ended, and their local
-   * gateway has ended with them.
+   * True when no other process uses the database. The replicas in the database and the processes of the local gateway
+   * have then ended: the hub removes these replicas and marks these processes as disconnected.
    */
   readonly isOnlyReplica?: boolean
   /** Streams that are admitted per second. Absent: the default of `createGreetingAdmission`. */
@@ -110,8 +110,8 @@ export type Hub = AsyncDisposable & {
   hostedWork(): readonly ProcessWork[]
   readonly kill: Omit<KillBroadcaster, 'greet' | 'ack' | 'countAcks' | 'views' | 'resend'>
   /**
-   * Sends an execution order to one process of the gateway that is connected to this replica. Null when no process is
-   * connected. Rejects with `upstream_timeout` after 30 s.
+   * Sends an execution order to one process of the gateway that is connected to this replica. Null when no such process
+   * can execute the order (see `peerServing`). Rejects with `upstream_timeout` after 30 s.
    */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
   /**

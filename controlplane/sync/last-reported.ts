@@ -2,8 +2,8 @@ import type { ProcessReport } from '../features/gateways/process-store.ts'
 import type { Peer } from './peer.ts'
 
 /**
- * A state of a process that is not written to the database yet. `isVisibleElsewhere`: other replicas wait for this
- * change, so a notification is sent.
+ * Change of a process that is not written to the database yet. `isVisibleElsewhere`: the process or its kill state is
+ * new, so other replicas are notified.
  */
 export type Change = {
   readonly report: ProcessReport
@@ -67,7 +67,10 @@ function stateOf(peer: Peer): ReportedState {
   }
 }
 
-/** Compares without serialising, because each refresh compares all processes. An equal new object counts as a change. */
+/**
+ * Compares objects by identity, because each refresh compares all processes. A new object with equal content counts as
+ * a change.
+ */
 function isSame(a: ReportedState, b: ReportedState): boolean {
   return (
     a.killState === b.killState &&

@@ -67,9 +67,9 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   const servant = serving({ db, hub, isOwn: (orderId) => elsewhere.has(orderId) })
 
   /**
-   * Takes the offered orders of connected gateways, and fetches the results of all pending execution orders. Called after a
-   * reconnect, because notifications were lost in the meantime, and at each poll. One run at a time: polls would otherwise
-   * add up while the database is slow.
+   * Takes the offered orders of gateways that are connected to this replica, and fetches the results of all pending
+   * execution orders. Called after a reconnect, because notifications were lost in the meantime, and at each poll. One
+   * run at a time: polls would otherwise add up while the database is slow.
    */
   const lookForAll = createSerial(async () => {
     for (const { id, gatewayId } of await listOffers(db, [...hub.connected()].filter(hub.isHere)))
@@ -110,7 +110,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   return {
     async isConnected(gatewayId) {
       if (hub.isHere(gatewayId)) return true
-      // Without notifications no other replica receives the question. The process registry is at most a few seconds old.
+      // Without LISTEN, an inquiry is not delivered. The process registry is at most a few seconds old.
       return db.isPolling ? hub.connected().has(gatewayId) : inquiries.isConnected(gatewayId)
     },
     async execute(gatewayId, order) {
@@ -130,7 +130,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   }
 }
 
-/** Queries the other replicas whether a gateway is connected to one of them. */
+/** Sends inquiries to the other replicas: is a gateway connected to one of them? */
 function createInquiries(db: Db) {
   const pending = new Map<string, (isConnected: boolean) => void>()
   return {
@@ -167,7 +167,7 @@ function serving({
       if (hub.isHere(gatewayId)) await sendHaveGateway(db, askId)
     },
     async order(orderId: string, gatewayId: string): Promise<void> {
-      // This replica offered the order because none of its processes can execute it.
+      // A replica does not take its own offer (`isOwn`), because none of its processes can execute the order.
       if (!hub.isHere(gatewayId) || isOwn(orderId)) return
       const order = await takeOrder(db, orderId)
       if (order !== undefined) await putResult(db, await executeHere(hub, gatewayId, order), PASSED_ON)

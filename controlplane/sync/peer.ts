@@ -30,8 +30,8 @@ export type Peer = {
   readonly syncKey: Uint8Array
   sentVersion: number | null
   /**
-   * Epoch and section hashes that were last sent; null before the first section index, and to send the next one in any
-   * case. A comparison shows whether a new version changes the sections of this gateway.
+   * Epoch and section hashes that were last sent; null before the first section index, or to force the next one. A
+   * comparison shows whether a new version changes the sections of this gateway.
    */
   sentSections: { readonly epoch: number | undefined; readonly hashes: SectionSet['hashes'] } | null
   appliedVersion: number | null
@@ -66,9 +66,9 @@ export type Peer = {
 }
 
 /**
- * Number of unread bytes above which the next message destroys the stream. The process then reconnects and gets the
- * whole state in a few lines. The next message does not count, because a long kill state would otherwise destroy every
- * stream at the greeting.
+ * Number of buffered bytes above which the next message destroys the stream. The process then reconnects and gets the
+ * whole state in a few lines. The size of the next message is not counted, because a long kill state would otherwise
+ * destroy every stream at the greeting.
  */
 const MAX_BUFFERED_BYTES = 512 * 1024
 

@@ -14,13 +14,16 @@ import { createSerial } from './serial.ts'
  */
 export type PodSessions = Disposable & {
   /**
-   * Ends the sessions of pods that are deleted or no longer admitted by their Gateway. Sends instances to sidecars whose
-   * Sandbox has been adopted.
+   * Ends the sessions of pods that are deleted or no longer admitted by their Gateway. Sends instances to sidecars that
+   * have none, or whose Sandbox was adopted by a SandboxClaim.
    */
   refresh(): Promise<void>
   /** Sends its instance to a sidecar that has connected. */
   greet(peer: Peer): Promise<void>
-  /** Adopts the token of a call when the call presents a newer token than the session has. */
+  /**
+   * Replaces the token of the session when a call of the same pod presents another token, because the kubelet rotated
+   * it.
+   */
   seen(owner: SessionOwner): void
 }
 
@@ -52,7 +55,7 @@ export type PodSessionsDeps = {
  */
 export type PodSessionTiming = { readonly reviewMs: number; readonly checkMs: number }
 
-/** Maximum number of concurrent token reviews. A review without an answer takes five seconds. */
+/** Maximum number of concurrent token reviews. A review without an answer ends after 5 s. */
 const REVIEWS_IN_FLIGHT = 16
 
 const TIMING: PodSessionTiming = { reviewMs: 5 * 60_000, checkMs: 30_000 }
@@ -132,7 +135,7 @@ function isSidecar(peer: Peer): peer is SidecarPeer {
   return peer.pod !== null
 }
 
-/** Returns whether the instance of the sidecar was not sent yet, or waits for a claim. */
+/** Returns whether no instance was sent to the sidecar, or the sent instance is a Sandbox without a SandboxClaim. */
 function canBeAdopted({ sentInstance }: SidecarPeer): boolean {
   return sentInstance === null || (sentInstance.sandbox !== undefined && sentInstance.claim === undefined)
 }
@@ -145,7 +148,8 @@ async function sendInstances(
   const found = await pods.instances([...new Set(peers.map(({ pod }) => pod.sidecar.podUid))])
   for (const peer of peers) {
     const instance = found.get(peer.pod.sidecar.podUid)
-    // Another read may have sent the claim meanwhile. A pod keeps its first claim, so the older read is discarded.
+    // Another read may have sent the claim in the meantime. A pod keeps its first claim, so the older read is
+    // discarded.
     if (instance === undefined || !canBeAdopted(peer) || isDeepStrictEqual(instance, peer.sentInstance))
       continue
     peer.sentInstance = instance

@@ -25,8 +25,8 @@ export type ProcessRegistry = AsyncDisposable & {
   arrived(peer: Peer): void
   left(peer: Peer): void
   /**
-   * Requests a refresh after a change of a process of any replica. The refresh starts at once, unless the last one is
-   * recent: each reads all processes, so refreshes take a bounded share of the time.
+   * Requests a refresh after a change of a process of any replica. The refresh starts at once, or after the pause that
+   * follows the last refresh. The pause limits the load, because each refresh reads all processes.
    */
   changed(): void
   /** Lists the processes of other replicas, as of the last read. */
@@ -117,7 +117,7 @@ function ownedOf({ gatewayId, processId, pod }: Peer) {
 }
 
 /**
- * Returns streams whose process has connected to another replica since. The connection of such a stream is broken, but
+ * Returns streams whose process has later connected to another replica. The connection of such a stream is broken, but
  * its close has not been detected.
  */
 function movedAway(
@@ -136,7 +136,7 @@ function idOf({ processId }: KnownProcess): string {
   return processId
 }
 
-/** Returns the rows to write. A process that was replaced has no row. */
+/** Returns the rows to write. A replaced process is not written as disconnected. */
 function rowsOf({ left, replaced }: Unreported, nowMs: number) {
   const away = left.filter(({ processId }) => !replaced.includes(processId))
   return {

@@ -24,8 +24,8 @@ export type Unreported = {
 export type RecentlyDisconnected = {
   left(process: Pick<DisconnectedProcess, 'gatewayId' | 'processId' | 'owner'>): void
   /**
-   * Handles the connection of a process. A new process replaces the process of the same owner that disconnected first.
-   * Sidecars of one gateway in different pods have different owners.
+   * Handles the connection of a process. A new process replaces, among the disconnected processes of the same owner,
+   * the one that disconnected first. Sidecars of one gateway in different pods have different owners.
    */
   arrived(process: Pick<DisconnectedProcess, 'processId' | 'owner'>): void
   /**
@@ -50,8 +50,8 @@ export type RecentlyDisconnectedDeps = {
 
 const REMEMBER_MS = 60_000
 /**
- * Milliseconds for which a replica that stopped reporting may still extend leases. The replica sends heartbeats for 10 s
- * after its last read; the rest is the validity of a heartbeat.
+ * Milliseconds for which a replica that stopped reporting may still extend leases. The replica sends heartbeats for 10
+ * s after its last read; the remaining 5 s are a margin for the delivery of the last heartbeat.
  */
 const BEATS_ON_MS = 15_000
 

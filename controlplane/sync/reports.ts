@@ -61,7 +61,10 @@ function applyStatus(peer: Peer, body: StatusBody): void {
   peer.hostedWork = unlessEqual(body.hosted_work ?? null, peer.hostedWork)
 }
 
-/** Returns the known report when the new one is equal, so that only changes are written to the database. */
+/**
+ * Returns the known report when the message has no report or an equal one, so that only changes are written to the
+ * database.
+ */
 function unlessEqual(fresh: Peer['hostedWork'], known: Peer['hostedWork']): Peer['hostedWork'] {
   return fresh === null || JSON.stringify(fresh) === JSON.stringify(known) ? known : fresh
 }

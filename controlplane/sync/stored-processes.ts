@@ -8,7 +8,7 @@ export type ElsewhereProcess = Pick<KnownProcess, 'processId' | 'gatewayId' | 'f
   readonly lastSeenMs: number
 }
 
-/** The rows of one read, indexed once. Look-ups do not depend on the number of processes. */
+/** The rows of one read, indexed once, so that the methods do not scan all processes. */
 export type StoredProcesses = {
   readonly rows: readonly StoredProcess[]
   has(processId: string): boolean

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/state/clock.ts'
 
-/** Runs work soon after each request, in a bounded share of the time however many requests arrive. */
+/** Runs work soon after a request, with pauses between the runs. Requests in quick succession share a run. */
 export type Throttle = Disposable & { request(): void }
 
 export type ThrottleDeps = {
@@ -10,7 +10,10 @@ export type ThrottleDeps = {
   readonly maxPauseMs: number
 }
 
-/** Pause after a run, as a multiple of its duration. The work then takes at most a fifth of the time. */
+/**
+ * Pause after a run, as a multiple of its duration. The work then takes at most a fifth of the time, unless
+ * `maxPauseMs` shortens the pause.
+ */
 const PAUSE_FACTOR = 4
 
 /**

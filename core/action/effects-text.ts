@@ -1,8 +1,8 @@
 import { EFFECT_MEANINGS, isEffectClass } from './effect-class.ts'
 
 /**
- * Returns the explanation of a request's effect classes for approvers. Null if the list is empty, as on approval cards
- * of older versions, which carry no classes.
+ * Returns the explanation of a request's effect classes for approvers. Null if there are no classes, as on approval
+ * cards of older versions.
  */
 export function effectsText({
   effects = [],

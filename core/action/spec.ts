@@ -25,7 +25,7 @@ export const ActionSpec = z.looseObject({
 
 export type ActionSpec = z.infer<typeof ActionSpec>
 
-/** Properties of an action name in the catalogue. */
+/** Properties of an action name, from the catalogue or from a Connector that declares the action. */
 export type KnownAction = {
   readonly connector: string
   readonly effect: Effect

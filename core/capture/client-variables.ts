@@ -51,10 +51,13 @@ export const PLACEHOLDER_KEYS: Readonly<Record<string, string>> = {
   GITHUB_PERSONAL_ACCESS_TOKEN: 'chaperone-placeholder',
 }
 
-/** Variable to whose existing value options are appended. The values of all other variables are replaced. */
+/** Variable whose existing value is kept, with options appended. The values of all other variables are replaced. */
 export const JAVA_OPTIONS_VARIABLE = 'JAVA_TOOL_OPTIONS'
 
-/** Hosts that bypass the proxy. Only loopback may: any other exception would bypass the gateway. */
+/**
+ * Hosts that bypass the proxy. Loopback is the only exception, because requests to any other listed host would bypass
+ * the gateway.
+ */
 const LOOPBACK = 'localhost,127.0.0.1,::1'
 
 /**

@@ -5,7 +5,7 @@ import * as z from 'zod'
  * The bytes of the connection follow. For `dns` these are queries, each with a two-byte length prefix, as over TCP.
  */
 export const ConnectionPreamble = z.object({
-  /** Name of the agent that owns the connection, if `key` is valid. */
+  /** Name of the agent that opened the connection. The gateway trusts it only if `key` is valid. */
   agent: z.string().min(1).max(253),
   /** Key of the agent for its location on this machine, as in its `proxy_url`. */
   key: z.string().min(1).max(256),

@@ -3,9 +3,9 @@ import { normaliseHost } from '../request/authority.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /**
- * Reason why the DNS listener answers a name. `governed`: a connector, `egress.allowedHosts` or `egress.tcp` lists the
- * name. `open`: no entry lists the name, but the gateway allows unlisted hosts, so an existing name is resolved.
- * `unknown`: the listener does not answer the name.
+ * How the DNS listener treats a name. `governed`: a connector, `egress.allowedHosts` or `egress.tcp` lists the name.
+ * `open`: no entry lists the name, but the gateway allows unlisted hosts, so an existing name is resolved. `unknown`:
+ * the listener does not answer the name.
  */
 export type NameOwner = 'governed' | 'open' | 'unknown'
 

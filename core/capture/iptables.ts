@@ -1,9 +1,9 @@
 import { POD_PORTS, PROBE_PORTS } from './pod-contract.ts'
 
 /**
- * Capture rules for gVisor, whose network stack has the legacy interface of iptables and no nf_tables. Its iptables has no
- * conntrack or comment module, no inverted ports, protocols or interfaces, no effective REJECT, and takes at most 8 KiB for
- * a table.
+ * Capture rules for gVisor, whose network stack has the legacy interface of iptables and no nf_tables. Its iptables has
+ * no conntrack or comment module, no inverted ports, protocols or interfaces, no effective REJECT, and takes at most 8
+ * KiB for a table.
  */
 
 const PROBES = `${PROBE_PORTS.first}:${PROBE_PORTS.last}`
@@ -11,17 +11,24 @@ const PROBES = `${PROBE_PORTS.first}:${PROBE_PORTS.last}`
 const LAST_SERVER_PORT = 32_767
 const { tls, http, other, dns, health } = POD_PORTS
 
-/** Returns the IPv4 rules for `iptables-legacy-restore`. `uid` is the user whose packets may leave, or a shell variable. */
+/**
+ * Returns the IPv4 rules for `iptables-legacy-restore`. `uid` is the user whose packets may leave, or a shell variable.
+ */
 export function iptablesRules(uid: string): string {
   return table('nat', 'ACCEPT', natOutput(uid)) + table('filter', 'DROP', filterOutput(uid))
 }
 
-/** Returns the rules for `ip6tables-legacy-restore`, which close IPv6: gVisor does not deliver redirected connections there. */
+/**
+ * Returns the rules for `ip6tables-legacy-restore`, which close IPv6: gVisor does not deliver redirected connections
+ * there.
+ */
 export function ip6tablesRules(): string {
   return table('filter', 'DROP', ['-o lo -j ACCEPT'])
 }
 
-/** Returns the rules that redirect connections. Connections of the proxy are exempt, except those from its probe ports. */
+/**
+ * Returns the rules that redirect connections. Connections of the proxy are exempt, except those from its probe ports.
+ */
 function natOutput(uid: string): readonly string[] {
   const tcp = (match: string) => [
     `-p tcp ${match}--dport 443 -j REDIRECT --to-ports ${tls}`,
@@ -39,8 +46,9 @@ function natOutput(uid: string): readonly string[] {
 
 /**
  * Restricts egress. As with nftables, the proxy must not continue a redirected flow of the agent, so its packets to its
- * own listeners are dropped. Without conntrack, TCP from low source ports stands for the answers of servers: the table
- * `nat` redirects every connection that the agent opens, from any port, before this table sees it.
+ * own listeners are dropped. Without conntrack, TCP packets from ports up to `LAST_SERVER_PORT` count as answers of the
+ * agent's servers: the table `nat` redirects every connection that the agent opens, from any port, before this table
+ * applies.
  */
 function filterOutput(uid: string): readonly string[] {
   const own = `-m owner --uid-owner ${uid}`
@@ -66,8 +74,9 @@ function table(name: 'nat' | 'filter', output: 'ACCEPT' | 'DROP', rules: readonl
 
 /**
  * Returns the program of the rule setter under gVisor, for `/bin/sh FILE UID`. The kubelet shows its last output as the
- * termination message. IPv6 is closed first; without IPv6 there is nothing to close. The default lock file of iptables cannot be
- * created on a read-only root file system, and gVisor locks no devices such as /dev/null, so the file of the program is the lock.
+ * termination message. The program closes IPv6 first, if the kernel supports it. The default lock file of iptables
+ * cannot be created on a read-only root file system, and gVisor locks no devices such as /dev/null, so the file of the
+ * program is the lock.
  */
 export function iptablesScript(): string {
   return [

@@ -5,7 +5,8 @@
 const OFF_SWITCHES: Readonly<Record<string, string>> = {
   AIDER_CHECK_UPDATE: 'false',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  // Without this variable the client repeats a refused stream without streaming, which creates a second approval.
+  // Without this variable the client repeats a refused streaming request without streaming, which creates a second
+  // approval.
   CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK: '1',
   CREWAI_DISABLE_TELEMETRY: 'true',
   DISABLE_TELEMETRY: '1',

@@ -35,7 +35,7 @@ export const RULE_SETTER_UID = 65_534
 export const CONTAINERS = { rules: 'chaperone-rules', proxy: 'chaperone-proxy' } as const
 
 /**
- * Rule setter, whose command is `[program, -D, proxyUid=UID, -f, file]`. The container runtime grants no ambient
+ * Rule setter, whose command is `[program, -D, uidDefine=UID, -f, file]`. The container runtime grants no ambient
  * capabilities, so `program` must be an nft binary with the file capability `cap_net_admin+ep`. The image contains
  * `program` and `file`.
  */
@@ -46,8 +46,8 @@ export const RULE_SETTER = {
 } as const
 
 /**
- * Rule setter of pods under gVisor, whose command is `[shell, file, UID]`. It runs as root, because gVisor honours no file
- * capabilities. The image contains `file`, and the legacy programs of iptables.
+ * Rule setter of pods under gVisor, whose command is `[shell, file, UID]`. It runs as root, because gVisor honours no
+ * file capabilities. The image contains `file`, and the legacy programs of iptables.
  */
 export const GVISOR_RULE_SETTER = {
   shell: '/bin/sh',
@@ -56,17 +56,21 @@ export const GVISOR_RULE_SETTER = {
   capabilities: ['NET_ADMIN', 'NET_RAW'],
 } as const
 
-/** Request target that returns the body of the readiness probe with status 200, because kubectl omits the body of errors. */
+/**
+ * Request target that returns the body of the readiness probe with status 200, because kubectl omits the body of
+ * errors.
+ */
 export const READINESS_REASON = '/ready?reason'
 
 /** Paths of the kubelet's probes on `POD_PORTS.health`. */
 export const HEALTH_PATHS = {
   /**
    * Path of the startup probe. It returns 200 once the listeners accept, the capture is proven, the trust folder is
-   * written, and a first snapshot is in force or, unless the Gateway demands rules, 30 s have passed. The agent's containers start after that.
+   * written, and a first snapshot is applied. Unless the Gateway sets `startOnlyWithRules`, it also returns 200 without
+   * a snapshot after 30 s. The agent's containers start after that.
    */
   started: '/started',
-  /** Path of the readiness probe. It returns 200 while the gateway can decide requests and the capture is in force. */
+  /** Path of the readiness probe. It returns 200 while the gateway can decide requests and the capture works. */
   ready: '/ready',
   /**
    * Path of the liveness probe. It returns 200 as long as the event loop runs, whatever the state of the gateway is.
@@ -83,7 +87,7 @@ export const VOLUMES = {
   /** Volume with the journal and the kill state: in memory, or with `audit: sync` on the node's disk. */
   data: { name: 'chaperone-data', path: '/var/lib/chaperone' },
   /**
-   * Volume with the public roots, the gateway's CA, and those of the Gateway's `trust.extraSecretRef`. The proxy
+   * Volume with the public roots, the gateway's CA, and the CAs of the Gateway's `trust.extraSecretRef`. The proxy
    * writes these files before it is ready.
    */
   trust: { name: 'chaperone-trust', path: '/etc/chaperone/trust' },
@@ -114,7 +118,7 @@ export const TRUST_FILES = {
 export const PROXY_ENV = {
   /** Variable with the value `pod` in a pod; absent on a laptop. */
   role: 'ROLE',
-  /** Variable with the way in which traffic reaches the proxy: `transparent` or `proxyEnv`. */
+  /** Variable with the interception of the pod's traffic: `transparent` or `proxyEnv`. */
   interception: 'INTERCEPTION',
   /** Variable with the value `true` if the capture rules close IPv6 instead of redirecting it; absent otherwise. */
   ipv6Closed: 'IPV6_CLOSED',
@@ -127,10 +131,13 @@ export const PROXY_ENV = {
   serviceAccount: 'POD_SERVICE_ACCOUNT',
   tokenFile: 'GATEWAY_TOKEN_FILE',
   controlPlaneUrl: 'CONTROL_PLANE_URL',
-  /** Address of the control plane's Service, for a pod that reaches no DNS server; absent if the operator has none. */
+  /** Address of the control plane's Service, for a pod that reaches no DNS server; absent without such an address. */
   controlPlaneAddress: 'CONTROL_PLANE_ADDRESS',
   controlPlaneCaFile: 'CONTROL_PLANE_CA_FILE',
-  /** DNS servers of the proxy, separated by commas. The author of a pod controls its `/etc/resolv.conf`. */
+  /**
+   * DNS servers of the proxy, separated by commas. The proxy does not read them from `/etc/resolv.conf`, which the
+   * author of a pod controls.
+   */
   dnsResolvers: 'DNS_RESOLVERS',
   clusterDomain: 'CLUSTER_DOMAIN',
   /** Variable with the value `true` if the agent starts only with the rules of the Gateway; absent otherwise. */
@@ -142,14 +149,14 @@ export const PROXY_ENV = {
 } as const
 
 /**
- * Environment variables of the Node runtime. They are set explicitly so that variables of the image have no effect. Each thread
- * of the pool costs memory.
+ * Environment variables of the Node runtime. They are set explicitly so that variables of the image have no effect.
+ * Each thread of the pool costs memory.
  */
 export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC, UV_THREADPOOL_SIZE: '2' } as const
 
 /** Audience of the projected token. The control plane rejects tokens with any other audience. */
 export const TOKEN_AUDIENCE = 'chaperone-control-plane'
-/** Lifetime of the projected token in seconds. The kubelet renews the token at 80 % of it. */
+/** Lifetime of the projected token in seconds. The kubelet renews the token after 80 % of this time. */
 export const TOKEN_TTL_S = 3_600
 
 /** Annotations of namespaces, pods and pod templates. */
@@ -167,7 +174,9 @@ export const ANNOTATIONS = {
  * a governed pod, the injector sets it to `injected`.
  */
 export const INJECT_LABEL = 'chaperone.dev/inject'
-/** Label of a governed pod: `Captured` (transparent), `Cooperative` or `IsolatedByNetworkPolicy` (proxyEnv). */
+/** Label of a governed pod: `Transparent`, or `Cooperative` or `IsolatedByNetworkPolicy` (proxyEnv). */
 export const LAYER_LABEL = 'chaperone.dev/layer'
-/** Label with the value `deny` of a governed pod whose Gateway denies inbound connections. A NetworkPolicy selects it. */
+/**
+ * Label with the value `deny` of a governed pod whose Gateway denies inbound connections. A NetworkPolicy selects it.
+ */
 export const INBOUND_LABEL = 'chaperone.dev/inbound'

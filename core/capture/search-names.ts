@@ -1,5 +1,5 @@
 /**
- * Returns the domains of the `search` lines of a `resolv.conf`; the last `search` or `domain` line wins
+ * Returns the search domains of a `resolv.conf`, in lower case: the domains of its last `search` or `domain` line
  * (resolv.conf(5)).
  */
 export function searchDomains(resolvConf: string): readonly string[] {

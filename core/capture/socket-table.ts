@@ -17,8 +17,8 @@ export const SOCKET_TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as co
 /**
  * Returns the destinations that clients passed to connect(), from the tables' texts, in one pass for all clients. The
  * tables show each socket from its owner's view, with the destination before a redirect. Null for a client that is
- * missing or ambiguous. An ended connection of the same port (TIME_WAIT) does not make it ambiguous: the kernel uses a port
- * again for another destination while the ended connection is still in the table.
+ * missing or ambiguous. An ended connection of the same port (TIME_WAIT) does not make a client ambiguous: the kernel
+ * reuses a port for another destination while the ended connection is still in the table.
  */
 export function destinationsIn(
   tables: readonly string[],
@@ -39,8 +39,8 @@ export function destinationsIn(
 }
 
 /**
- * States of a connection that the server has not closed: established, closed by one side, or `03` (SYN_RECV). `03` is
- * a connection that waits for a full listen queue, while its client considers it established.
+ * States of a connection that is not fully closed: established, closing, or `03` (SYN_RECV). A connection stays in `03`
+ * while the listen queue is full, although its client considers it established.
  */
 const OPEN_STATES: ReadonlySet<string> = new Set(['01', '03', '04', '05', '08', '09'])
 
@@ -73,7 +73,7 @@ const LISTENING = '0A'
 
 /**
  * Returns the established or connecting sockets to addresses other than loopback. Sockets on a local port with a
- * listener are excluded, because a client opened them from outside.
+ * listener are excluded, because clients outside opened these connections.
  */
 export function outgoingConnections(tables: readonly string[]): readonly OutgoingConnection[] {
   const rows = tables.flatMap((text) => [...text.matchAll(WITH_INODE)])
@@ -95,7 +95,7 @@ export const ALL_SOCKET_TABLES = [
   ...['/proc/self/net/raw', '/proc/self/net/raw6', '/proc/self/net/icmp', '/proc/self/net/icmp6'],
 ] as const
 
-/** Matches a line of any socket table up to the inode, with uid and inode. */
+/** Matches a line of any socket table up to the inode, and captures uid and inode. */
 const WITH_OWNER = /^ *\d+: \S+ \S+ \S+ \S+ \S+ \S+ +(\d+) +\d+ (\d+) /gm
 
 /** Returns the inodes of the sockets of a user. A socket without an open descriptor has the inode 0 and is left out. */
@@ -150,7 +150,9 @@ function addressOf(hex: string): string {
   )
 }
 
-/** Normalizes an address: an IPv4 address on an IPv6 socket becomes an IPv4 address. */
+/**
+ * Normalizes an address: an IPv4-mapped IPv6 address becomes an IPv4 address, and an IPv6 address gets its short form.
+ */
 function plain(address: string): string {
   const bytes = parseAddress(address)
   return bytes === null ? address : textOf([...bytes])

@@ -5,8 +5,8 @@ import { once } from './once.ts'
 import { TYPES_WITHOUT_CATALOGUE, TYPES_WITHOUT_HOSTS } from './registry.ts'
 
 /**
- * Connector types that have action names outside the catalogue: tools of MCP servers, actions that Connectors declare
- * (`spec.actions`), or types without a catalogue.
+ * Connector types with action names that the catalogue does not list: types without hosts of their own (names of MCP
+ * tools, actions that a Connector declares in `spec.actions`), and types without a catalogue.
  */
 const OPEN: ReadonlySet<string> = new Set([...TYPES_WITHOUT_HOSTS, ...TYPES_WITHOUT_CATALOGUE])
 /** Ends of action names that every connector type has without a catalogue row. An HTTP method follows `unmapped.`. */
@@ -24,7 +24,10 @@ const known = once(() => {
 const MAX_PATTERNS = 256
 const matched = new Map<string, readonly string[]>()
 
-/** Returns the known names that the pattern matches in a tightening rule. Thousands of permissions have equal patterns. */
+/**
+ * Returns the known action names that the pattern matches in a rule that denies or holds. The result is cached, because
+ * thousands of permissions may have equal patterns.
+ */
 function namesMatching(pattern: Pattern): readonly string[] {
   const found = matched.get(pattern.text)
   if (found !== undefined) return found
@@ -65,9 +68,9 @@ export function unknownActionWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about a text that a policy condition compares with an action name, or with the beginning of one,
- * although no known action name matches exactly; null if there is no warning. Conditions compare exactly and treat `*`
- * as a character.
+ * Returns a warning about a text that a policy condition compares with an action name (`isBeginning`: with its
+ * beginning) if the text matches no known action name; null if there is no warning. Conditions compare exactly and
+ * treat `*` as a character.
  */
 export function comparedActionWarning(text: string, isBeginning: boolean): string | null {
   const unknown = unknownActionWarning(isBeginning ? `${text}*` : text)

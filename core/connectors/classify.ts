@@ -65,8 +65,9 @@ export function scannedMembers(bound: BoundConnector, request: CanonicalRequest)
 }
 
 /**
- * True if the classification cannot be settled without the body: always for an MCP POST, otherwise if there are
- * candidates.
+ * True if only the body settles the classification: the connector type lists deciding keys for the request, or, for a
+ * type without `decidingKeys`, the body selects one of several candidates. False if the body can only add actions
+ * (`bodyMayAct`).
  */
 export function needsBody(bound: BoundConnector, request: CanonicalRequest): boolean {
   if (bound.connector.bodyMayAct?.(request, bound.config) === true) return false
@@ -92,8 +93,8 @@ export function overridableBody(
 const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
 
 /**
- * Returns the possible actions of a POST whose server takes another method from the body; null if they cannot be
- * determined.
+ * Returns the possible actions of a POST whose server takes another method from the body; null if the classification
+ * refuses one of the other methods.
  */
 export function overriddenActions(
   bound: BoundConnector,

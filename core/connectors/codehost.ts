@@ -111,8 +111,8 @@ const CLASSIFIER: RowClassifier = {
 }
 
 /**
- * Returns the REST rows for a domain that is not the host of the base URL; null if the path has none. The domain may
- * be another name of the same instance, with REST below the same path.
+ * Returns the REST rows for a request to a domain other than the host of the base URL, because the domain may be
+ * another name of the same instance. Null if the base URL has no path, or the request's path is not below it.
  */
 function otherNameSurface(
   request: CanonicalRequest,
@@ -126,7 +126,10 @@ function otherNameSurface(
 
 const known = once(() => new Map(restRows().map((row) => [row.type, row])))
 
-/** Reports whether the path is `/graphql`; on a self-hosted instance also `/api/graphql` and `/api/v3/graphql`. */
+/**
+ * Reports whether the path is the GraphQL endpoint: `/graphql`; on a self-hosted instance also `/api/graphql`,
+ * `/api/v3/graphql`, and `graphql` below the path of the base URL.
+ */
 function isGraphql({ host, segments }: CanonicalRequest, config: ConnectorConfig): boolean {
   return isGraphqlPath(host, segments.join('/'), config)
 }

@@ -17,7 +17,10 @@ import type { NameRules } from './names.ts'
 import type { ProviderError } from './provider-error.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
 
-/** How the gateway sends a credential. `basic`: `Authorization: Basic base64(user:secret)`; `none`: not at all. */
+/**
+ * How the gateway sends a credential. `bearer`, `token`: in `Authorization` with this scheme; `basic`:
+ * `Authorization: Basic base64(username:secret)`; `header`: as the value of `header`; `none`: not at all.
+ */
 export type AuthScheme =
   | { readonly type: 'bearer' }
   | { readonly type: 'token' }
@@ -35,7 +38,9 @@ export type BodyView =
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /** `bytes`: the body, if it was read whole. `acts`: actions of the provider that `readUpload` found in it. */
+  /**
+   * `bytes`: the body, if it was read whole. `acts`: acts of the provider that the reader of `readUpload` found in it.
+   */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
   /** First bytes of a body. `commits`: commits of a push in them, if the classification needs any (`HeadReader`). */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
@@ -51,8 +56,8 @@ export type BodyView =
  * `announces`: actions that a later request may perform. A request that announces actions (the discovery of a push)
  * performs none of them; the request is denied if all of them are denied, and never held.
  * `candidates`: the request performs exactly one of them. With `settledBy: 'body'` (the default) the body determines
- * which one. With `server` the request does not determine it: all candidates must be allowed, and the strictest
- * decision names the request.
+ * which one. With `settledBy: 'server'` the request does not determine which one, so the strictest decision about a
+ * candidate applies.
  */
 export type Named =
   | {
@@ -104,8 +109,8 @@ export type Row = {
   /** Effect classes that a Connector declares for the row. Built-in rows have theirs in a table (`effects.ts`). */
   readonly effects?: readonly EffectClass[]
   /**
-   * Permissions that an installation token of a GitHub App needs for the operation, each as `name:access`. Some are
-   * alternatives. Absent if they are not known.
+   * Permissions that an installation token of a GitHub App needs for the operation, each as `name:access`. Where the
+   * provider requires only one of several permissions, the list has all of them. Absent if they are not known.
    */
   readonly permissions?: readonly string[]
 }
@@ -161,17 +166,17 @@ export type OutboundEdit = {
 }
 
 /**
- * Contract of a connector type (spec 4.1: Name, Domains, ParseAction, InjectCredentials). Its functions are pure: no I/O,
- * no clock; equal inputs give equal results. A new type has a `name` of `[a-z0-9_]+`, its action types begin with the
- * name and a dot, and it is an entry of `BUILT_IN` in `registry.ts`. The schemas, the custom resource definitions, the
- * command line, the dashboard and the documentation follow from that list.
+ * Contract of a connector type (spec 4.1: Name, Domains, ParseAction, InjectCredentials). Its functions are pure: no
+ * I/O, no clock; equal inputs give equal results. A new type has a `name` of `[a-z0-9_]+`, its action types begin with
+ * the name and a dot, and it is an entry of `BUILT_IN` in `registry.ts`. The schemas, the custom resource definitions,
+ * the command line, the dashboard and the documentation follow from that list.
  *
  * - `parseAction` receives an unambiguous request: segments decoded once, no dot or empty segments. It returns
  *   `<name>.unmapped.<method>` (`unmappedAction`) for unknown requests, never a narrower name. It never throws; for an
  *   ambiguous request it returns a `Refusal`, which becomes a 400.
  * - `injectCredentials` runs after the agent's own credentials were removed (Authorization, cookies, common key
- *   headers, and the connector's `carriers`). Afterwards the request carries exactly one credential. `injectAuth` is the
- *   usual implementation.
+ *   headers, and the connector's `carriers`). Afterwards the request carries exactly one credential, or none with the
+ *   scheme `none`. `injectAuth` is the usual implementation.
  */
 export type Connector<Name extends string = string> = {
   readonly name: Name
@@ -189,9 +194,9 @@ export type Connector<Name extends string = string> = {
   /** Reports whether the body may contain further actions. If so, the gateway reads the body before the decision. */
   bodyMayAct?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /**
-   * Returns the members that classify and describe a request, as paths (see `scanJson`), if its JSON body is scanned
-   * to the end before the decision, whatever the policies use. The body view `json` then contains nothing else. Null
-   * for other requests.
+   * Returns the members, as paths (see `scanJson`), that classify and describe a request whose JSON body is always
+   * scanned to the end before the decision. The body view `json` then contains only these members. Null for other
+   * requests.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
   /**
@@ -200,8 +205,9 @@ export type Connector<Name extends string = string> = {
    */
   readonly find?: FindRules
   /**
-   * Returns a reader for an upload that may contain batch requests. The reader finds the actions that the provider
-   * performs for them; it gets no bytes for a file that exceeds the limit. Null for other requests.
+   * Returns a reader for an upload that may contain batch requests. The reader finds the acts that the provider
+   * performs for the batch requests, and gets null instead of the bytes of a body beyond the size limit. Returns null
+   * for other requests.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**
@@ -236,7 +242,7 @@ export type Connector<Name extends string = string> = {
   undescribed?(body: unknown, config: ConnectorConfig): unknown
   /** True if every row of the request's method and path declares opaque bodies. */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /** True if the request also reads data which its actions do not name, for example the selection of a GraphQL mutation. */
+  /** True if the request also reads data that its actions do not name, such as the selection of a GraphQL mutation. */
   readsMore?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean

@@ -15,9 +15,9 @@ export type EndpointOptions = {
 }
 
 /**
- * Returns the address that an action spec states in `parameters.url`, in `resource.target`, or in `parameters.path` on
- * the connector's only host. If several fields are present, they must agree. For a missing or conflicting address,
- * returns a `validation` refusal that names the field.
+ * Returns the address that an action spec states in `parameters.url` or `resource.target`, else the connector's only
+ * host with `parameters.path`, its only endpoint or the path of its base URL. If several fields are present, they must
+ * agree. For a missing or conflicting address, returns a `validation` refusal that names the field.
  */
 export function readEndpoint(
   spec: ExecuteSpec,
@@ -94,7 +94,7 @@ function onlyEndpoint({ endpoint = [] }: ConnectorConfig): string | null {
   return endpoint.length === 1 ? (endpoint[0] ?? null) : null
 }
 
-/** Returns the host of the base URL, else the only domain; null if there are several domains, or only wildcards. */
+/** Returns the host of the base URL, else the only domain; null for several domains, a wildcard, or no domain. */
 function ownHost(config: ConnectorConfig): { readonly host: string; readonly prefix: string | null } | null {
   const base = baseOf(config)
   if (base !== null)

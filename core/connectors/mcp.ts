@@ -155,10 +155,10 @@ function nameOtherBody(post: Post, bytes: Uint8Array): Classification {
 }
 
 const LENIENT_UTF8 = new TextDecoder('utf-8')
-/** Matches a text that begins like a JSON object or list, with or without blanks and comments before it. */
+/** Matches a text that begins like a JSON object or list, or with a comment, which lenient parsers skip. */
 const JSON_LIKE = /^\s*(?:[[{#]|\/[/*])/
 
-/** Classifies the request by its path, and adds the calls that a lenient server may read in its body. */
+/** Classifies the request by its path, and adds the calls that a lenient server may read in the request's body. */
 function nameBeside(post: Post, value: unknown): Classification {
   const { request, config } = post
   const hidden = nameHidden(value, config)

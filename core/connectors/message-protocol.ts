@@ -15,8 +15,8 @@ export type MessageProtocol = {
 
 export type Message =
   /**
-   * `body`: the body of the equivalent HTTP request. `streamId`: the stream id (`stream_id` of the OpenAI Responses API)
-   * that correlates response events with this message; null when the message has none.
+   * `body`: the body of the equivalent HTTP request. `streamId`: the stream id (`stream_id` of the OpenAI Responses
+   * API) that correlates response events with this message; null when the message has none.
    */
   | { readonly kind: 'request'; readonly body: Uint8Array; readonly streamId: string | null }
   /** Acknowledges a response of the server and requests nothing. */

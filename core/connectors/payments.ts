@@ -66,8 +66,8 @@ function paidObject({ id, customer, charge, payment_intent }: Parameters): {
 }
 
 /**
- * Connector type of the payment provider (Stripe). Requests are forms with bracket keys. At an older address, an
- * operation has the same action name.
+ * Connector type of the payment provider (Stripe). Requests are forms with bracket keys. An operation has the same
+ * action name at its current and at its older addresses.
  */
 export const payments: Connector<'payments'> = {
   name: 'payments',

@@ -58,7 +58,7 @@ export const PAYMENTS_ERROR: ProviderError = {
 
 /**
  * Slack reports errors with status 200 and `ok: false`, and its SDKs hide the text of an error with another status.
- * Retryable errors keep their status, because the Retry-After header requires it.
+ * Only denials (403) get status 200. Retryable errors keep their status, because the Retry-After header requires it.
  */
 export const CHAT_ERROR: ProviderError = {
   isNeededBySdks: true,

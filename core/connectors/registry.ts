@@ -51,8 +51,8 @@ const BY_NAME: ReadonlyMap<string, Connector> = new Map(
 )
 
 /**
- * Returns the implementation of a connector type. Throws for a type that is not compiled in; entries are validated
- * before.
+ * Returns the implementation of a connector type. Throws for a type that is not compiled in, which the schemas of
+ * Connectors refuse.
  */
 export function connectorOfType(type: string): Connector {
   const connector = BY_NAME.get(type)
@@ -60,7 +60,7 @@ export function connectorOfType(type: string): Connector {
   return connector
 }
 
-/** Returns the title of a connector type with its name, such as `GitHub (codehost)`; the name if it is not compiled in. */
+/** Returns the title of a connector type with its name, such as `GitHub (codehost)`; the name of an unknown type. */
 export function connectorTitle(type: string): string {
   const title = BY_NAME.get(type)?.label.title
   if (title === undefined) return type
@@ -188,7 +188,10 @@ function addOwner(map: Map<string, HostOwner[]>, domain: string, owner: HostOwne
   else owners.push(owner)
 }
 
-/** Returns the connector that owns a host and port: an exact name beats a wildcard, a longer wildcard a shorter one. */
+/**
+ * Returns the connector that owns a host and port; null if none does. An exact name beats a wildcard, and a longer
+ * wildcard beats a shorter one.
+ */
 export function findConnector(index: HostIndex, host: string, port: number): BoundConnector | null {
   const exact = ownerAt(index.exact.get(host), port)
   if (exact !== null || index.wildcards.size === 0 || host === GATEWAY_HOST) return exact

@@ -4,10 +4,9 @@ import { PROVIDER_KIND_NAMES, REACHING_KINDS } from '../connectors/provider-side
 import { CONNECTOR_TYPES } from '../connectors/registry.ts'
 import { described } from './described.ts'
 
-/**
- * Fields of a Connector that gateways receive. They are apart from `ConnectorSpec`, because a gateway
- * does not read manifests and would keep the schemas of their other fields in memory.
- */
+// Fields of a Connector that gateways receive. They are not in the file of `ConnectorSpec`, because a gateway reads no
+// manifests and would keep the schemas of all other fields in memory.
+
 export const ConnectorType = z.enum(CONNECTOR_TYPES)
 
 export const headerName = z
@@ -33,7 +32,7 @@ export const AuthSpec = z.strictObject({
   ),
 })
 
-/** Bodies of requests: read by the gateway, or files and other formats that it does not read. */
+/** `readable`: the gateway reads request bodies. `opaque`: bodies are files or other formats that it does not read. */
 export const Bodies = z.enum(['readable', 'opaque'])
 
 export const UserRowSpec = z.strictObject({

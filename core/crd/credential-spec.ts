@@ -72,7 +72,7 @@ type Sources = {
   readonly exec?: { readonly command: string } | undefined
 }
 
-/** Fields of a credential of which exactly one is set. */
+/** Fields that state the source of a credential. Exactly one of them must be set. */
 export const SOURCE_FIELDS = ['secretRef', 'vault', 'env', 'file', 'exec'] as const
 
 /** Reports whether the credential of a Connector has exactly one source. */
@@ -90,8 +90,9 @@ type Origin = {
 }
 
 /**
- * Returns the reason why a manifest must not have this credential; null when it may. The encrypted store is for files of
- * the machine: an object of a cluster that names an entry would take a credential that its author cannot read.
+ * Returns the reason why a manifest must not have this credential; null when it may. Only manifests of a folder may
+ * name entries of the encrypted store, because an object of a cluster could use a credential that its author cannot
+ * read.
  */
 export function sourceProblem(
   credential: (Sources & Exchanged) | undefined,
@@ -115,7 +116,10 @@ function storedProblem(credential: Sources & Exchanged, source: string): string 
   return 'spec.credential.vault: exists only on an installation of one machine; in a cluster create a Secret, and name it in secretRef'
 }
 
-/** Approvals are answered in the chat. Only a stored token is compared with that of the bot that shows them. */
+/**
+ * Error for a minted credential of type `chat`. Approvers answer in the chat, so an agent must not have the token of
+ * the bot that shows approvals. Only a stored token can be compared with the token of the bot.
+ */
 export const NOT_IN_CHAT =
   'must be a stored token for type chat, without oauth2 and githubApp; name it in secretRef or vault'
 
@@ -140,7 +144,7 @@ export function hasOneExchange({
   return oauth2 === undefined || githubApp === undefined
 }
 
-/** Returns the reason why the stored secret must not be used at the address of its source; null when it may be. */
+/** Returns the reason why the stored secret must not be sent to the URL that exchanges it; null when it may be sent. */
 function exchangeProblem({ oauth2, githubApp }: Exchanged, source: string): string | null {
   const field = oauth2 === undefined ? 'githubApp.apiUrl' : 'oauth2.tokenUrl'
   const url = oauth2?.tokenUrl ?? githubApp?.apiUrl
@@ -160,16 +164,16 @@ export const MINTING_FIELDS = ['oauth2', 'githubApp', 'env', 'file', 'exec'] as 
 type Minting = { readonly [field in (typeof MINTING_FIELDS)[number]]?: unknown }
 
 /**
- * Reports whether gateways receive secrets that the control plane mints: in exchange for another one, or from a source
- * that the control plane reads itself.
+ * Reports whether gateways receive secrets that the control plane mints: in exchange for a stored secret, or from a
+ * source that the control plane reads itself.
  */
 export function isMinted(credential: Minting | undefined): boolean {
   return MINTING_FIELDS.some((field) => credential?.[field] !== undefined)
 }
 
 /**
- * Stored secret of a Connector whose source the control plane reads itself. It marks that the Connector has a credential,
- * and is never sent.
+ * Stored secret of a Connector whose source the control plane reads itself. The empty text marks that the Connector has
+ * a credential, and is never sent.
  */
 export const NOTHING_STORED = ''
 
@@ -183,7 +187,7 @@ export function hasLocalSource(
 
 type NamedCredential = z.infer<typeof CredentialSpec>
 
-/** Returns the warning about a Secret that the spec names and that has no value; null when the spec names none. */
+/** Returns the warning for a Secret that the spec names and that lacks the value; null if the spec names no Secret. */
 export function missingCredential(credential: NamedCredential | undefined, namespace: string): string | null {
   const ref = credential?.secretRef
   if (ref === undefined) return null

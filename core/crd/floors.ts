@@ -48,8 +48,8 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Stages of `failurePolicy` in the order in which they deny requests. No stage may last longer than a later stage. The
- * floor of a stage may not exceed the floor of a later stage either.
+ * Stages of `failurePolicy`, in the order in which they begin to deny requests. The time of a stage must not exceed the
+ * time of a later stage, and the floor of a stage must not exceed the floor of a later stage.
  */
 const STAGES = ['highRiskAfterSeconds', 'writesAfterSeconds', 'everythingAfterSeconds'] as const
 

@@ -54,7 +54,10 @@ const FailurePolicy = z.strictObject({
   ),
 })
 
-/** Fields of a Gateway that its gateways receive unchanged. They are apart from `GatewaySpec`, as in `connector-fields.ts`. */
+/**
+ * Fields of a Gateway that its gateways receive unchanged. They are not in `gateway-spec.ts`, because a gateway
+ * reads no manifests and would keep the schemas of all other fields in memory.
+ */
 export const GATEWAY_FIELDS = {
   egress: described(Egress.prefault({}), 'Traffic to hosts that no Connector owns.'),
   rateLimit: described(

@@ -3,12 +3,13 @@ import { described } from './described.ts'
 
 /** Kinds of subjects that the kill switch of a Gateway can be limited to. */
 const KILL_SCOPE_KINDS = ['Connector', 'Agent', 'Claim', 'Pod'] as const
-/** Kinds that a former scope without a kind may mean. */
+/** Kinds that a scope without a kind (a bare name) may mean. */
 const BARE_KINDS = ['Connector', 'Agent'] as const
 
 /**
- * Entry of `spec.killSwitch.scopes`. `name` is the type or name of a Connector, the name or id of an agent, or the name of
- * a SandboxClaim or pod, whose instance of an agent the kill switch covers; with or without the namespace.
+ * Entry of `spec.killSwitch.scopes`. `name` is the type or name of a Connector, the name or id of an agent, or the name
+ * of a SandboxClaim or pod, with or without the namespace. For a SandboxClaim or pod, the kill switch covers its
+ * instance of an agent.
  */
 export const KillScope = z.strictObject(
   {

@@ -71,8 +71,8 @@ type LocalSources = {
 export type LocalSource = { readonly kind: 'env' | 'file' | 'exec'; readonly subject: string }
 
 /**
- * Returns the source that the control plane reads itself, and the variable, path or command that it names; null when the
- * credential has none. The subject of `exec` has no arguments, which may contain secrets.
+ * Returns the source that the control plane reads itself, with the variable, path or command as its subject; null when
+ * the credential has no such source. The subject of `exec` has no arguments, because they may contain secrets.
  */
 export function localSourceOf(credential: LocalSources | undefined): LocalSource | null {
   const { env, file, exec } = credential ?? {}
@@ -81,7 +81,7 @@ export function localSourceOf(credential: LocalSources | undefined): LocalSource
   return exec === undefined ? null : { kind: 'exec', subject: exec.command }
 }
 
-/** Reports whether the path has no segment `.` or `..` and no empty one, so that its text shows where it leads. */
+/** Reports whether the path has no segment `.` or `..` and no empty segment, so that its text shows where it leads. */
 export function isPlainPath(path: string): boolean {
   return !/\/(\.{0,2})(\/|$)/.test(path)
 }
@@ -99,15 +99,15 @@ export type LocalSourceRules = {
 /** Rules of an installation without sources of its own machine. */
 export const NO_LOCAL_SOURCES: LocalSourceRules = { isAllowed: false, fileDirs: [] }
 
-/** In a cluster, a variable or a command would be one of the control plane, whatever tenant names it. */
+/** Error for `env` and `exec` in a cluster: any tenant could read variables and run commands of the control plane. */
 export const NOT_IN_CLUSTER =
   'exists only for manifests of one machine; in a cluster create a Secret, and name it in secretRef'
 
 type Origin = { readonly source: string; readonly namespace: string; readonly rules: LocalSourceRules }
 
 /**
- * Returns the reason why a Connector must not use this source of the machine; null when it may, and when it has none.
- * The path of a file is compared as text; the reader of the file checks where it leads.
+ * Returns the reason why a Connector must not use this source of the machine; null when it may, and for a credential
+ * without such a source. The path of a file is compared as text; the reader of the file checks where the path leads.
  */
 export function localSourceProblem(
   credential: LocalSources | undefined,

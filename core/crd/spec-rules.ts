@@ -1,13 +1,13 @@
 import type * as z from 'zod'
 
 /**
- * Rule of a custom resource over several fields. The API server checks it as CEL, all other components check it as a
+ * Rule of a custom resource over several fields. The API server evaluates the rule as CEL, all other components as a
  * function; a test compares the two.
  */
 export type SpecRule<S> = {
   /** CEL expression over the spec (`self`), in which defaults are applied. */
   readonly cel: string
-  /** Path of the invalid field, as in the message. */
+  /** Path of the invalid field below `spec`. */
   readonly path: readonly string[]
   readonly message: string
   readonly holds: (spec: S) => boolean

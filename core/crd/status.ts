@@ -34,7 +34,7 @@ export const GatewayStatus = z.object({
       connected: z.int().min(0).optional(),
       /** Number of connected gateway processes that have applied the published configuration. */
       current: z.int().min(0).optional(),
-      /** Number of connected gateway processes that have acknowledged the kill state. Present while one is active. */
+      /** Number of connected processes that acknowledged the kill state. Present while a kill switch is active. */
       killed: z.int().min(0).optional(),
     })
     .optional(),
@@ -42,13 +42,13 @@ export const GatewayStatus = z.object({
     .object({
       /** Number of pods with a sidecar of this Gateway. */
       governed: z.int().min(0).optional(),
-      /** Number of these pods whose sidecar is ready. */
+      /** Number of governed pods whose sidecar is ready. */
       ready: z.int().min(0).optional(),
     })
     .optional(),
   /**
-   * Weakest enforcement of the pods' traffic: `Cooperative`, `IsolatedByNetworkPolicy`, `Captured` once a ready sidecar has
-   * proved it, `Unproven` before.
+   * Weakest enforcement of the pods' traffic: `Cooperative`, `IsolatedByNetworkPolicy`, `Unproven` until a ready
+   * sidecar has proved that it captures the traffic, then `Captured`.
    */
   layer: z.string().max(64).optional(),
 })

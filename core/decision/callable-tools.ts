@@ -11,9 +11,9 @@ import { buildPolicyIndex, type PolicyIndex } from './policies/policy-index.ts'
 import { type ProxiedCase, proxiedInputs } from './proxied.ts'
 
 /**
- * Returns the tools that the agent may call on this MCP server, with or without an approval, with at least some
- * arguments. Applies the same decision function as for the call, under policies that assume the most favourable
- * arguments. At the level `monitor`, returns all tools.
+ * Returns a predicate that accepts the tools of this MCP server that the agent may call, with or without an approval,
+ * with at least some arguments. The predicate applies the decision function of a call, under policies that assume the
+ * most favourable arguments. At the level `monitor`, it accepts all tools.
  */
 export function callableTools(given: ProxiedCase): MayCall {
   const { snapshot, bound } = given
@@ -29,13 +29,13 @@ export function callableTools(given: ProxiedCase): MayCall {
   }
 }
 
-/** Names of tools that match no specific rule, one for each risk level. */
+/** Invented tool names that no rule for a specific tool matches, one for each risk level (`toolRisk`). */
 const PROBES = ['q7zx_read_w9', 'q7zx_w9', 'q7zx_delete_w9']
 const TOOLS = 'mcp.tools.'
 
 /**
- * Reports whether `callableTools` may hide a tool from the agent. False if the agent may call every tool; true if a
- * condition decides.
+ * Reports whether `callableTools` may hide a tool from the agent. False if the agent may call every tool. True also if
+ * that depends on a condition.
  */
 export function hidesTools(given: ProxiedCase): boolean {
   const { snapshot, agent } = given
@@ -68,8 +68,8 @@ function lenientPolicies({ policies }: Snapshot): PolicyIndex {
 }
 
 /**
- * Returns the most lenient version of the policy over all possible arguments. Conditional denies never match;
- * conditional allows and holds always match. A deny that remains applies to every call.
+ * Returns the policy under the most favourable arguments: without denies that have a condition on arguments, and
+ * without such conditions on allows and holds. A remaining deny does not depend on arguments.
  */
 function withAnyArguments(policy: CompiledPolicy): CompiledPolicy {
   if (!policy.rules.some(looksAtArguments)) return policy

@@ -27,8 +27,8 @@ export function combineUnknown(decisions: readonly Decision[]): Decision {
 }
 
 /**
- * Returns the decision about announced actions: deny if every action is denied, else allow. The gateway decides each
- * announced action again when its request arrives.
+ * Returns the decision about announced actions, which later requests perform: deny if every action is denied, else
+ * allow. The gateway decides each action again when the request that performs it arrives.
  */
 export function combineAnnounced(decisions: readonly Decision[]): Decision {
   const [first] = decisions
@@ -121,7 +121,10 @@ export function combineConnectors(names: readonly string[], decisions: readonly 
   return { ...together(decisive, agreeing), reason }
 }
 
-/** Combines a decision about an action of the provider with the decision about the host that the provider reaches. */
+/**
+ * Combines a decision about an action of the provider with the decision about the host that the provider reaches.
+ * `reach` is undefined if the host has no decision.
+ */
 export function withReach(decision: Decision, reach: Decision | undefined): Decision {
   if (reach === undefined) return decision
   const isStricter = strictness(reach.verdict) > strictness(decision.verdict)
@@ -142,7 +145,10 @@ function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 
   return { riskScore, riskFactors }
 }
 
-/** Returns the deciding decision, with the policies, rules, highest risk and required groups of all decisions. */
+/**
+ * Returns `decisive` with the policies, rules and highest risk of all decisions. If it is a hold, the result requires
+ * the approver groups of all holds.
+ */
 function together(decisive: Decision, decisions: readonly Decision[]): Decision {
   const inOrder = [decisive, ...decisions]
   return {

@@ -25,7 +25,7 @@ export type NamedAnswer = {
 
 const catalogue = once(() => createCatalogue())
 
-/** Actions that one slice decides. */
+/** Number of actions that one slice of the generator decides. */
 const ACTIONS_PER_SLICE = 32
 
 /** Returns the names of the catalogue's actions of a connector type, in alphabetical order. */
@@ -40,9 +40,9 @@ function namesOfType(type: string): readonly string[] {
 }
 
 /**
- * Decides an action by its name, before any request exists. The request may be decided otherwise, because conditions read
- * its parameters, header fields and path. `no_connector`: the gateway has no Connector of the type. `unknown_action`: neither
- * the catalogue nor the Connector has the action.
+ * Decides an action by its name, before any request exists. The request may be decided otherwise, because conditions
+ * read its parameters, header fields and path. `no_connector`: the gateway has no Connector of the type.
+ * `unknown_action`: neither the catalogue nor the Connector has the action.
  */
 export function decideByName(question: NamedQuestion): NamedAnswer | 'no_connector' | 'unknown_action' {
   const { snapshot, type } = question

@@ -43,9 +43,9 @@ export type DecisionRules = {
  *
  * The permission (or the default if none matches) and the policies are evaluated separately, and the stricter result
  * applies. If no policy matches, the permission decides alone. If `rules` have no permissions, the policies decide
- * alone, and the decision is deny if none matches. The enforcement level may then relax the verdict. A policy in monitor
- * mode affects only `would`. The stricter decision also applies if the caller claims another environment than the
- * installation's, or if servers could parse the query differently. An agent that is not active is denied at every
+ * alone, and the decision is deny if none matches. The enforcement level may then relax the verdict. A policy in
+ * monitor mode affects only `would`. The stricter decision also applies if the caller claims another environment than
+ * the installation's, or if servers could parse the query differently. An agent that is not active is denied at every
  * level. `trace` adds the result of every policy and rule, for the dry run.
  */
 export function decide(
@@ -112,8 +112,8 @@ export function decideCandidates(rules: DecisionRules, inputs: readonly Decision
 }
 
 /**
- * Decides a classified request; `inputs` belong to `judgedActions(named)`. Returns `split` if the candidates differ
- * and only the body determines which of them happens.
+ * Decides a classified request; `inputs[i]` belongs to `judgedActions(named)[i]`. Returns `split` if the candidates
+ * differ and only the body determines which of them happens.
  */
 export function decideNamed(
   rules: DecisionRules,
@@ -137,7 +137,10 @@ type Conclusion = {
   readonly level: EnforcementLevel | null
   readonly input: DecisionInput
   readonly risk: Risk
-  /** Results of the policies: `judged` of those in enforce mode, `shadowed` of all, including monitor mode. */
+  /**
+   * Permission and policies combined: `judged` with the policies in enforce mode, `shadowed` with all policies,
+   * including those in monitor mode.
+   */
   readonly judged: Judgement
   readonly shadowed: Judgement
 }

@@ -4,8 +4,8 @@ import type { RequiredGroups } from './policies/required-groups.ts'
 import type { Verdict } from './vocabulary.ts'
 
 /**
- * Enforcement level of a gateway. `monitor` forwards everything. `enforce_high_risk` enforces decisions on high-risk
- * actions only, `full_enforce` on all actions.
+ * Enforcement level of a gateway. `monitor` enforces no decisions. `enforce_high_risk` enforces decisions on high-risk
+ * actions and unmapped writes, and decisions of policies. `full_enforce` enforces all decisions (see `applyLevel`).
  */
 export type EnforcementLevel = 'monitor' | 'enforce_high_risk' | 'full_enforce'
 
@@ -35,8 +35,8 @@ export type RequestFacts = {
   /** End-to-end header fields by lower-case name, without credentials. The value of a repeated field is a list. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /**
-   * JSON value of the body, or the fields of a form. `UNKNOWN` for a body beyond the bounds or in another format.
-   * Absent if the request has no body.
+   * JSON value of the body, or the fields of a form. `UNKNOWN` for a body in another format, or beyond
+   * `BODY_FACT_BOUNDS`. Absent if the request has no body.
    */
   readonly body?: unknown
 }
@@ -67,8 +67,8 @@ export type DecisionInput = {
 }
 
 /**
- * Source of the decision. `policy_invalid`: a policy whose text was never in force. `connector`: the rules allow the
- * request, but the connector has no credential to send.
+ * Source of the decision. `policy_invalid`: an invalid policy without a usable version, which denies everything in its
+ * scope. `connector`: the rules allow the request, but the connector has no credential to send.
  */
 export type DecisionSource =
   | 'kill'
@@ -94,7 +94,10 @@ export type Decision = {
   readonly actionType?: string
   /** Verdict that applies, after the enforcement level. */
   readonly verdict: Verdict
-  /** Verdict under full enforcement. It equals `verdict` unless the enforcement level relaxed the verdict. */
+  /**
+   * Verdict under full enforcement, with all policies in enforce mode. It differs from `verdict` if the enforcement
+   * level or the monitor mode of a policy relaxed the verdict.
+   */
   readonly would: Verdict
   readonly reason: string
   /** Instruction for rule authors on how to permit the action. The gateway never sends it to agents. */

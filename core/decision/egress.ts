@@ -6,8 +6,8 @@ import type { Verdict } from './vocabulary.ts'
 type EgressRules = { readonly gateway: Pick<Snapshot['gateway'], 'egress' | 'level' | 'egressClosedBy'> }
 
 /**
- * Decides whether an agent may reach a host that no Connector owns. The level `monitor` always allows it and states
- * the verdict of full enforcement in `would`.
+ * Decides whether an agent may reach a host that no Connector owns. Denies every host if `egressClosedBy` is set.
+ * Otherwise the level `monitor` allows every host and states the verdict of full enforcement in `would`.
  */
 export function decideUnowned({ gateway }: EgressRules, host: string, port: number): Decision {
   const { egress, level, egressClosedBy } = gateway

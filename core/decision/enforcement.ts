@@ -8,7 +8,7 @@ export type LevelInput = {
   readonly would: Verdict
   readonly action: Action
   readonly riskScore: number
-  /** True if a policy has this verdict. False if only a permission or the default has it. */
+  /** True if a policy has the verdict `would`. False if only a permission or the default has it. */
   readonly isByPolicy: boolean
 }
 

@@ -18,8 +18,8 @@ export type Explained = {
 }
 
 /**
- * Explains a decision: the request, the deciding rule, the version of the rules, and how to permit a denied request. The
- * text is for users; a refusal has only the ids of the rules.
+ * Explains a decision: the request, the deciding rule, the version of the rules, and how to permit a denied request.
+ * The text is for users; a refusal has only the ids of the rules.
  */
 export function explainText(given: Explained): string {
   const { request, agent, connector, action, decision } = given
@@ -83,8 +83,8 @@ const SOURCE: Readonly<Record<Decision['source'], string>> = {
 }
 
 /**
- * Replaces line breaks with blanks. Agents choose names and paths; without this, an agent could forge a line of the
- * text.
+ * Replaces line breaks and control characters with blanks, because agents choose names and paths, and could otherwise
+ * forge a line of the text.
  */
 function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ')

@@ -9,7 +9,10 @@ export type Judgement = {
   readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'policy_invalid' | 'default'>
   /** True if a policy has exactly this verdict, whether or not a permission has the same verdict. */
   readonly isByPolicy: boolean
-  /** True if neither a permission nor a policy matched. Outside of a gateway, the verdict is then deny. */
+  /**
+   * True if neither a permission nor a policy matched and no gateway is involved. The verdict is then deny. Always
+   * false in the mode `gateway`.
+   */
   readonly isSilent: boolean
   readonly permission: PermissionMatch | null
   readonly policy: PolicyVerdict

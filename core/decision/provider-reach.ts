@@ -7,10 +7,11 @@ import type { Decision } from './decision.ts'
 import { decideUnowned, plainDecision } from './egress.ts'
 
 /**
- * Decides about the host that the provider connects to for one of its own actions. The Connector's
- * `providerTools.deny` must not list the kind of the action, `providerTools.allow` must list it if it reaches out, and
- * the agent must be allowed to reach the host. Undefined if these conditions hold. The level `monitor` allows the request and states the verdict of full enforcement in
- * `would`.
+ * Decides about the host that the provider connects to for one of its own actions. Denies if the Connector's
+ * `providerTools.deny` lists the kind of the action, if a kind that reaches out is missing in `providerTools.allow`, or
+ * if the agent may not reach the host. Holds if the gateway cannot read the host and `providerTools.allow` does not
+ * list the kind. Otherwise returns undefined. The level `monitor` allows the request and states the verdict of full
+ * enforcement in `would`.
  */
 export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: Action): Decision | undefined {
   const { byProvider, nameReason = '' } = action

@@ -83,7 +83,10 @@ function rulesOf({ permissions, policies, gateway }: Snapshot): DecisionRules {
   return { permissions, policies, level: gateway.level, defaultVerdict: gateway.defaultVerdict }
 }
 
-/** Returns the facts about the agent that conditions can read. The hash of the agent's key is not one of them. */
+/**
+ * Returns the facts about the agent that conditions can read. Other properties, such as the hash of the agent's key,
+ * are left out.
+ */
 function agentFacts({ id, name, environment, runtime, status }: AgentFacts): AgentFacts {
   return { id, name, environment, runtime, status }
 }

@@ -83,7 +83,10 @@ function defaultReason({ verdict }: Judgement, { action, agent }: DecisionInput)
   return `${head}, so the gateway's default denies it.`
 }
 
-/** Returns the instruction for rule authors on how to permit a denied action; undefined if the action is not denied. */
+/**
+ * Returns the instruction for rule authors on how to permit a denied action; undefined if the action is not denied, or
+ * if neither a permission nor a policy matched a v1 action.
+ */
 export function remedyOf(judgement: Judgement, { action }: DecisionInput): string | undefined {
   const { source, permission, policy, verdict } = judgement
   if (verdict !== 'deny' || judgement.isSilent) return undefined

@@ -1,6 +1,6 @@
 /**
- * Verdict of a decision. The maps below contain its spelling in five interfaces (spec 2.3, 2.8, 4.5). They are total:
- * TypeScript rejects a new verdict that lacks a spelling.
+ * Verdict of a decision. The maps below contain its spelling in each interface (spec 2.3, 2.8, 4.5). TypeScript rejects
+ * a new verdict that lacks a spelling.
  */
 export type Verdict = 'allow' | 'hold' | 'deny'
 

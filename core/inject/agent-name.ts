@@ -5,8 +5,8 @@ import type { OwnedMetadata, Owner } from './pod.ts'
 /** Labels that contain the suffix which a controller adds to the names of a ReplicaSet and its pods. */
 const HASH_LABELS = ['pod-template-hash', 'rollouts-pod-template-hash']
 /**
- * Matches the suffix of Job names that a CronJob adds: the scheduled time in minutes since 1970, for the years 2021 to
- * 2046.
+ * Matches the suffix of Job names that a CronJob adds: the scheduled time in minutes since 1970, from May 2021 to
+ * December 2047.
  */
 const CRON_MINUTE = /-(2[7-9]|3\d|40)\d{6}$/
 
@@ -31,7 +31,7 @@ export function workloadOf(metadata: OwnedMetadata): string | null {
 }
 
 /**
- * Returns the workload of a governed pod: the one that the injector wrote about it, else the result of `workloadOf`.
+ * Returns the workload of a governed pod: the workload in the injector's annotation, else the result of `workloadOf`.
  * Only for pods after admission, because authors can forge the annotation of a new pod.
  */
 export function governedWorkload(metadata: OwnedMetadata): string | null {

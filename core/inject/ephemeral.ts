@@ -14,7 +14,7 @@ export type EphemeralInjection =
 
 /**
  * Injects the new debug containers of a governed pod like its other containers, or returns every reason to refuse them.
- * Containers in `before` stay unchanged, because the API server forbids changes to them.
+ * Debug containers that `before` already has stay unchanged, because the API server forbids changes to them.
  */
 export function injectEphemeral(before: Pod, pod: Pod): EphemeralInjection {
   const old = new Set((before.spec.ephemeralContainers ?? []).map(({ name }) => name))

@@ -44,8 +44,8 @@ function namedGateway(named: string, asking: RequestingNamespace, { gatewayOf }:
   const [first = '', second, ...rest] = named.split('/')
   const wanted = second === undefined ? { namespace, name: first } : { namespace: first, name: second }
   const gateway = rest.length > 0 ? undefined : gatewayOf(wanted.namespace, wanted.name)
-  // A missing Gateway and a forbidden one cause the same refusal, so that it does not reveal the Gateways of other
-  // namespaces.
+  // A missing Gateway and a forbidden one cause the same refusal, so that the refusal does not reveal the Gateways of
+  // other namespaces.
   if (gateway !== undefined && mayUse(gateway, asking)) return { kind: 'governed', gateway }
   const place = wanted.namespace === namespace ? `in namespace ${namespace}` : `for agents of ${namespace}`
   return refused(

@@ -9,7 +9,9 @@ const API_TOKEN_VOLUME = /^kube-api-access-/
 
 export type SeccompProfile = NonNullable<SecurityContext['seccompProfile']>
 
-/** Returns the seccomp profile of the containers of an agent. */
+/**
+ * Returns the seccomp profile of an agent's containers: `profile`, a file on the node, or by default `RuntimeDefault`.
+ */
 export function seccompProfileOf(profile: string | undefined): SeccompProfile {
   return profile === undefined ? { type: 'RuntimeDefault' } : { type: 'Localhost', localhostProfile: profile }
 }

@@ -107,7 +107,10 @@ function withoutSidecar(pod: Pod): Pod {
   }
 }
 
-/** Appends the missing Secrets. Admission has already added those of the ServiceAccount to a pod without its own. */
+/**
+ * Appends the missing Secrets. To a pod without pull Secrets, admission has already added the Secrets of its
+ * ServiceAccount.
+ */
 function withPullSecrets({ spec }: Pod, names: readonly string[]): Pick<Pod['spec'], 'imagePullSecrets'> {
   const given = spec.imagePullSecrets ?? []
   const missing = names.filter((name) => !given.some((each) => each.name === name))
@@ -137,7 +140,7 @@ type MarkFacts = {
   readonly interception: Interception
   readonly layer: Layer
   readonly agent: string
-  /** The workload of a Sandbox's pod, which the owner references do not name. */
+  /** Workload of a Sandbox's pod, which the owner references do not name; undefined for other pods. */
   readonly workload: string | undefined
   readonly proxyUid: number
   /** Containers with programs that change their user, as `PATH: PROGRAM`, for the annotation `bypass-possible`. */

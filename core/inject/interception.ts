@@ -2,12 +2,16 @@ import type { InjectGateway } from './options.ts'
 import { type Refusal, refusal } from './refusal.ts'
 import type { Runtime } from './runtime.ts'
 
-/** Way from a pod to its sidecar. `auto` of a Gateway is resolved to one of the two for every pod. */
+/**
+ * How the traffic of a pod reaches its sidecar. The setting `auto` of a Gateway is resolved to one of these values for
+ * each pod.
+ */
 export type Interception = 'transparent' | 'proxyEnv'
 
 /**
- * Values of the label `chaperone.dev/layer`: how the injector connects a pod to its sidecar. Whether the capture of a
- * transparent pod works is known only when its sidecar has proved it, and is in the status of the Gateway.
+ * Values of the label `chaperone.dev/layer`: how the injector connects a pod to its sidecar. The label does not state
+ * whether the capture of a transparent pod works: its sidecar proves that later, and the status of the Gateway states
+ * it.
  */
 export const LAYERS = {
   transparent: 'Transparent',
@@ -37,8 +41,9 @@ export type ResolvedInterception =
 export type PodRuntime = { readonly runtime: Runtime | undefined; readonly isolation: Isolation }
 
 /**
- * Resolves the interception of a pod. With `auto`, a pod whose runtime has a Linux kernel is captured. Under gVisor only the
- * node decides whether a capture is possible, so `proxyEnv` is chosen, if a NetworkPolicy isolates the pod or the Gateway allows it.
+ * Resolves the interception of a pod. With `auto`, a pod whose runtime has a Linux kernel is captured. Under gVisor
+ * only the node decides whether a capture is possible, so `proxyEnv` is chosen if a NetworkPolicy isolates the pod or
+ * the Gateway allows `proxyEnv`; otherwise the pod is refused.
  */
 export function resolveInterception(
   { interception, hardening, autoAllows }: InjectGateway['spec'],

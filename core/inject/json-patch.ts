@@ -49,7 +49,8 @@ function listPatch(
 }
 
 /**
- * Returns the keys of list elements: the elements' names, or the elements themselves. Null if the keys are not unique.
+ * Returns the keys of list elements: the name of an object, with its mount path if it has one, or the element itself if
+ * it is text. Null if an element has no key, or if the keys are not unique.
  */
 function keysOf(list: readonly unknown[]): readonly string[] | null {
   const keys = list.map((element) => {

@@ -1,9 +1,12 @@
 import type { Container, Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusal.ts'
 
-/** Label of a pod that takes it into Istio's ambient mode or keeps it out. istio-cni also acts on running pods. */
+/** Pod label that adds the pod to Istio's ambient mode or excludes it. istio-cni also applies it to running pods. */
 export const AMBIENT_LABEL = 'istio.io/dataplane-mode'
-/** Label of a pod that precedes the setting of its namespace. Istio reads an annotation of the same name if it is absent. */
+/**
+ * Pod label that overrides the setting of the namespace. If the label is absent, Istio reads an annotation of the same
+ * name.
+ */
 const ISTIO_INJECT = 'sidecar.istio.io/inject'
 const LINKERD_INJECT = 'linkerd.io/inject'
 
@@ -13,7 +16,10 @@ const OPT_OUT_ANNOTATIONS = { [LINKERD_INJECT]: 'disabled' } as const
 
 type Metadata = Pod['metadata']
 
-/** Returns the metadata with the opt-outs of the service meshes, because only one proxy can capture the traffic of a pod. */
+/**
+ * Returns the metadata with the opt-outs of the service meshes, because only one proxy can capture the traffic of a
+ * pod.
+ */
 export function outsideMeshes(metadata: Metadata): Metadata {
   return {
     ...metadata,
@@ -73,7 +79,9 @@ const MESHES: readonly Mesh[] = [
   },
 ]
 
-/** Returns the refusal of a container that the webhook of a service mesh added before the injector; null for any other. */
+/**
+ * Returns the refusal of a container that the webhook of a service mesh added before the injector; null for any other.
+ */
 export function meshContainer({ name }: Container, path: string): Refusal | null {
   const mesh = MESHES.find(({ containers }) => containers.includes(name))
   if (mesh === undefined) return null

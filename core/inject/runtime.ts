@@ -1,16 +1,22 @@
 import type { Pod } from './pod.ts'
 import { type Refusal, refusal } from './refusal.ts'
 
-/** Container runtime whose network stack needs other capture rules. Kata runs a Linux kernel, so it has the rules of runc. */
+/**
+ * Container runtime whose network stack needs other capture rules. Kata runs a Linux kernel, so it has the rules of
+ * runc.
+ */
 export type Runtime = 'gvisor'
 
-/** Finds RuntimeClasses in the informer cache, without calls. */
+/** Finds RuntimeClasses in the informer cache, without calls to the API server. */
 export type RuntimeLookup = {
-  /** Returns the handler of a RuntimeClass; undefined for one that is not cached yet. */
+  /** Returns the handler of a RuntimeClass; undefined for a RuntimeClass that is not cached yet. */
   handlerOf(name: string): string | undefined
 }
 
-/** Returns the runtime behind a handler: the names in use are `runsc`, `runsc-kvm`, `gvisor` and the like. */
+/**
+ * Returns the runtime behind the handler of a RuntimeClass, by common names of handlers such as `runsc`, `runsc-kvm`
+ * and `gvisor`; undefined for a runtime with a Linux kernel.
+ */
 export function runtimeOf(handler: string): Runtime | undefined {
   return /runsc|gvisor/i.test(handler) ? 'gvisor' : undefined
 }

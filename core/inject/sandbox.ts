@@ -20,7 +20,7 @@ export type Sandbox = {
   readonly isTemplated: boolean
   /** Name of the SandboxTemplate; null without one. */
   readonly template: string | null
-  /** SandboxClaim that owns the Sandbox; null for a Sandbox without a claim, such as one that waits in a pool. */
+  /** SandboxClaim that owns the Sandbox; null for a Sandbox without a claim, such as an unused Sandbox of a pool. */
   readonly claim: { readonly name: string; readonly uid: string } | null
   /** SandboxWarmPool that owns the Sandbox until a claim adopts it; null otherwise. */
   readonly pool: { readonly name: string; readonly uid: string } | null
@@ -29,7 +29,7 @@ export type Sandbox = {
 /** SandboxTemplate, reduced to agent name and Gateway in its pod metadata; each is null without its annotation. */
 export type SandboxTemplate = { readonly agent: string | null; readonly gateway: string | null }
 
-/** Finds objects of agent-sandbox in informer caches, without calls. */
+/** Finds objects of agent-sandbox in informer caches, without calls to the API server. */
 export type SandboxLookup = {
   /** Returns undefined for a Sandbox that is not cached yet. */
   sandboxOf(namespace: string, name: string): Sandbox | undefined
@@ -49,7 +49,7 @@ export function isSandbox({ apiVersion, kind }: Owner): boolean {
   return kind === 'Sandbox' && apiVersion.startsWith(`${SANDBOX_GROUP}/`)
 }
 
-/** Reports whether a workload (`KIND NAME`) is one of agent-sandbox. */
+/** Reports whether a workload (`KIND NAME`) is a Sandbox or a SandboxTemplate. */
 export function isSandboxWorkload(workload: string): boolean {
   return /^Sandbox(Template)? /.test(workload)
 }

@@ -65,7 +65,7 @@ function ruleSetter({ proxyUid, options: { images, runtime } }: SidecarFacts): C
       seccompProfile: { type: 'RuntimeDefault' },
     },
     ...DEFAULTS,
-    // The reason why the rules could not be set, for `kubectl describe pod` and the operator.
+    // Shows the reason why the rules could not be set to `kubectl describe pod` and the operator.
     terminationMessagePolicy: 'FallbackToLogsOnError',
   }
 }
@@ -94,11 +94,11 @@ function proxy(facts: SidecarFacts): Container {
     restartPolicy: 'Always',
     env: environment(facts),
     ports: [{ containerPort: POD_PORTS.health, name: 'chaperone', protocol: 'TCP' }],
-    // On a node that starts many pods a start takes minutes. The kubelet must not end it: a restart begins from nothing and
-    // takes CPU time from the other starts.
+    // Where a node starts many pods, a start takes minutes. The kubelet must not abort it, because a restart would
+    // repeat all its work and take CPU time from the other starts.
     startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 600 }),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
-    // A restart ends all connections of the agent, and on a busy node it makes the node busier. An event loop that still
+    // A restart ends all connections of the agent, and on a busy node it increases the load. An event loop that still
     // runs there responds within 10 s at least once in a minute.
     livenessProbe: {
       ...probe(HEALTH_PATHS.live, { periodSeconds: 10, failureThreshold: 6 }),

@@ -85,9 +85,9 @@ export type AddressRefusal = { readonly why: string; readonly isFinal: boolean }
 
 /**
  * Returns the reason why an address must not be dialled; null if dialling is allowed. Refuses any text other than a
- * canonical IP address. IPv6 forms that contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count as
- * private, because the network determines their destination. `allowPrivate` allows all private ranges, or the given
- * ranges. These must then also contain any private IPv4 address inside an IPv6 address.
+ * canonical IP address. IPv6 forms that contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count as private,
+ * because the network determines their destination. `allowPrivate` allows all private ranges, or the given ranges. The
+ * ranges must contain the address itself and any private IPv4 address inside it.
  */
 export function refusedAddress(
   address: string,

@@ -49,7 +49,8 @@ export function normaliseHost(text: string): string | null {
 
 /**
  * Checks that CONNECT authority, SNI, Host, `:authority` and an absolute-form target contain the same host. Returns a
- * refusal (421) if they differ. `first` and `second` are the host parts of the request itself.
+ * refusal (421) if they differ. `first` and `second` are the hosts in the request target and the Host field, in any
+ * order; undefined if absent.
  */
 export function agreeOnHost(
   raw: RawRequest,

@@ -57,7 +57,10 @@ export type CanonicalRequest = {
   readonly rawQuery: string
   /** Path segments still percent-encoded. `/a/b` has two; `/` has none. */
   readonly rawSegments: readonly string[]
-  /** Path segments, decoded once. A decoded segment may contain `/` only inside of a `{name+}` parameter. */
+  /**
+   * Path segments, decoded once. A decoded segment may contain `/` (from `%2F`), which only a `{name+}` parameter of a
+   * catalogue row accepts.
+   */
   readonly segments: readonly string[]
   readonly query: ReadonlyArray<readonly [name: string, value: string]>
   readonly rawHeaders: RawHeaders
@@ -70,7 +73,9 @@ export type Refusal = {
   readonly kind: 'refusal'
   readonly code: ErrorCode
   readonly detail: string
-  /** Detail without names of rules, for agents of a Gateway with `refusalDetail: brief`. Absent: `detail` names none. */
+  /**
+   * Detail without names of rules, for agents of a Gateway with `refusalDetail: brief`. Absent: `detail` names none.
+   */
   readonly brief?: string
 }
 

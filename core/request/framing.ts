@@ -1,7 +1,7 @@
 import { type BodyInfo, isRefusal, type RawRequest, type Refusal, refusal } from './canonical.ts'
 import type { HeaderFacts } from './header-rules.ts'
 
-/** Returns the length and format of the body. Returns a refusal if two parsers could determine different ones. */
+/** Returns the length and format of the body. Returns a refusal if two parsers could determine different values. */
 export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVersion']): BodyInfo | Refusal {
   const length = readLength(facts, httpVersion)
   if (isRefusal(length)) return length

@@ -4,8 +4,8 @@ import { headerValue } from './headers.ts'
 const GRPC = /^application\/grpc(?:\+[^;\s]+)?[\t ]*(?:;|$)/i
 
 /**
- * Reports whether the request is gRPC, in any message encoding. gRPC-Web does not count: it uses HTTP/1.1 and has its
- * own media type.
+ * Reports whether the request is gRPC, in any message encoding. gRPC-Web does not count: it has its own media type, and
+ * needs no HTTP/2 trailers.
  */
 export function isGrpc(headers: RawHeaders): boolean {
   return GRPC.test(headerValue(headers, 'content-type') ?? '')

@@ -77,8 +77,8 @@ function noFacts(): HeaderFacts {
 }
 
 /**
- * Returns the size of the request head in bytes on an HTTP/1.1 connection: the request line, and for each field name,
- * value and four bytes for colon, space and line end.
+ * Returns the size of the request head in bytes on an HTTP/1.1 connection: the request line, and for each field its
+ * name, its value, and four bytes for colon, space and line end.
  */
 function blockBytes(raw: RawRequest): number {
   let bytes = raw.method.length + raw.target.length + 12

@@ -46,7 +46,7 @@ const MAX_EQUALS = 16
 
 /**
  * Hides the text after the first `=` whose preceding name is the name of a secret; the name may begin after any
- * separator. Beyond `MAX_EQUALS`, hides the text without looking at the name.
+ * separator. Beyond `MAX_EQUALS`, hides the text whatever its name is.
  */
 function hiddenInPath(text: string): string {
   let count = 0

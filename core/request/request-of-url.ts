@@ -2,8 +2,8 @@ import { type CanonicalRequest, type Refusal, refusal } from './canonical.ts'
 import { canonicalise } from './canonicalise.ts'
 
 /**
- * Returns the request that a client would send for this method and URL, without a body. No URL parser normalises the
- * URL, because a normalised URL could be another request.
+ * Returns the request that a client would send for this method and URL, without a body. The function does not use a URL
+ * parser, because a normalised URL could be another request.
  */
 export function requestOf(
   method: string,
@@ -26,8 +26,8 @@ export function requestOf(
 }
 
 /**
- * Returns the CONNECT request to the host. For a connection that the gateway does not decrypt, it receives only this
- * request.
+ * Returns the CONNECT request to the host. It is the only request that the gateway receives for a connection that it
+ * does not decrypt.
  */
 export function tunnelRequest({ host, port }: CanonicalRequest): CanonicalRequest | Refusal {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -50,9 +50,10 @@ function judgeCharacters(target: string): Refusal | null {
 }
 
 /**
- * Splits the path and decodes each segment once. Refuses everything that servers read differently: empty and dot
- * segments (plain or encoded), backslash, NUL and control characters, invalid or double encodings, invalid UTF-8.
- * `%2F` stays encoded, because only the matching catalogue row determines whether it is valid.
+ * Splits the path and decodes each segment once. Refuses everything that servers read differently: empty segments
+ * before the last, dot segments (plain or encoded), backslash, NUL and control characters, invalid or double encodings,
+ * invalid UTF-8. `%2F` becomes a `/` inside its segment, because only the matching catalogue row determines whether it
+ * is valid.
  */
 export function readPath(rawPath: string): ReadPath | Refusal {
   if (rawPath === '/') return { rawSegments: [], segments: [] }

@@ -1,8 +1,8 @@
 import { wordsOf } from './words.ts'
 
 /**
- * Checks a text in slices. `accepts` reports whether the next slice continues valid UTF-8. If `isMore` is true, the last
- * character may be incomplete.
+ * Checks a text in slices. `accepts` reports whether the next slice continues valid UTF-8. If `isMore` is true, the
+ * last character may be incomplete.
  */
 export class Utf8Check {
   /** Null while all slices were ASCII, which need no decoder and no string. */

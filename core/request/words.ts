@@ -5,8 +5,8 @@ const BLOCK = 4 * WORD
 export type Words = { readonly start: number; readonly end: number; readonly words: Int32Array }
 
 /**
- * Returns the words between two offsets. A loop over words takes a third of the time of a loop over bytes. The bytes
- * before `start` and from `end` on, at most 3 and 15, are left to the caller.
+ * Returns the words between two offsets. A loop over words takes a third of the time of a loop over bytes. The caller
+ * must process the bytes before `start` (at most 3) and from `end` on (at most 15).
  */
 export function wordsOf(bytes: Uint8Array, from: number, to: number): Words {
   const misaligned = (bytes.byteOffset + from) % WORD

@@ -5,9 +5,9 @@ type Issue = z.core.$ZodRawIssue
 type Count = { readonly limit: number | bigint; readonly origin: string; readonly input: unknown }
 
 /**
- * Error map (zod) with the texts that people read, such as `must be allow, deny or require_approval; did you mean allow?`.
- * Each text continues the path of its field. Texts that a schema states itself come first. Returns undefined, for the text
- * of zod, when it has none.
+ * Error map (zod) with texts for users, such as `must be allow, deny or require_approval; did you mean allow?`. Each
+ * text continues the path of its field. Error texts of a schema take precedence. Returns undefined for other issues,
+ * which then have the text of zod.
  */
 export function fieldMessage(issue: Issue): string | undefined {
   switch (issue.code) {

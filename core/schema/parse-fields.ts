@@ -17,13 +17,13 @@ export type ParsedFields<T> =
   | { readonly data: null; readonly problems: readonly FieldProblem[] }
 
 export type ParsedPlace = {
-  /** Kind of the manifest, for advice about former fields. */
+  /** Kind of the manifest, for advice about former fields; absent if the value is not part of a manifest. */
   readonly kind?: unknown
   /** Path of the value within the manifest. */
   readonly parent?: readonly string[]
 }
 
-/** Parses what a person wrote, and returns its data or every problem in the words of `fieldMessage`. */
+/** Parses input of a user. Returns the data, or every problem with the text of `fieldMessage`. */
 export function parseFields<S extends z.ZodType>(
   schema: S,
   value: unknown,

@@ -29,8 +29,8 @@ export type SnapshotInput = {
 
 /**
  * Builds one frozen snapshot from sections. Reuses the parts of `previous` whose hash is unchanged, and validates all
- * others completely before it builds. Throws ChaperoneError `validation` with section and path; `previous` must then
- * stay in force.
+ * others completely before it builds. Throws ChaperoneError `validation` with section and path; the gateway must then
+ * keep `previous`.
  */
 export function buildSnapshot(input: SnapshotInput, previous?: Snapshot): Snapshot {
   const steps = buildSnapshotInSteps(input, previous)
@@ -136,8 +136,8 @@ function gatewayOf([section]: readonly GatewaySection[]): Snapshot['gateway'] {
 }
 
 /**
- * Returns the gateway with `egressClosedBy` if an entry that is not understood may have owned hosts without a
- * connector. The gateway then refuses all hosts without a connector.
+ * Sets `egressClosedBy` if an entry that is not understood has unknown hosts, which may be any hosts without a
+ * connector. The gateway then refuses all hosts without a connector. Otherwise removes the field.
  */
 function withEgressClosed(
   gateway: Snapshot['gateway'],

@@ -12,7 +12,7 @@ export const PERMISSION_SECTIONS: readonly string[] = Array.from(
 /**
  * Section with the permissions that name exactly the agent of a sidecar. The other permission sections of the sidecar
  * then have the permissions for several agents, so that all sidecars of a Gateway share them. Absent from the section
- * index of a gateway process: all permissions are then in the other sections.
+ * index of a gateway that is no sidecar, whose other permission sections have all permissions.
  */
 export const OWN_PERMISSIONS_SECTION = 'permissions.own'
 

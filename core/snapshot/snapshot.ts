@@ -18,8 +18,8 @@ export type Snapshot = {
     readonly level: EnforcementLevel
     readonly defaultVerdict: Verdict
     /**
-     * Reason why the gateway refuses all hosts without a connector: an entry is not understood, and such hosts may be
-     * in its scope. Absent if `egress` decides.
+     * Reason why the gateway refuses all hosts without a connector: this version does not understand an entry that may
+     * cover such hosts. Absent if `egress` decides.
      */
     readonly egressClosedBy?: string
   }
@@ -39,11 +39,14 @@ export type Snapshot = {
 /** Entry of the configuration that this version of the gateway does not understand, with the resulting denial. */
 export type NotUnderstood = {
   /**
-   * Policy that denies the scope of the entry. Null if a stand-in for the entry denies instead, or if the entry is a
-   * policy in monitor mode, which is dropped.
+   * Policy that denies the scope of the entry. Null if a stand-in for the entry denies instead, or if the entry is
+   * dropped because it could deny nothing (a policy in monitor mode, an allow for an unknown effect class).
    */
   readonly denial: PolicyEntry | null
-  /** True if the hosts of the entry are unknown, so that the gateway refuses all hosts without a connector. */
+  /**
+   * True if the hosts of the entry, or the egress settings of the Gateway, are unknown. The gateway then refuses all
+   * hosts without a connector.
+   */
   readonly closesEgress?: true
   /** Full sentences for users and agents: the unknown fields, the resulting denial, and the correction. */
   readonly warning: string

@@ -15,7 +15,8 @@ import type { NotUnderstood } from './snapshot.ts'
 
 /**
  * Replacement for an entry that this version of the gateway does not understand. It denies the scope of the entry, as
- * far as the scope is readable. `entry` contains only identity and scope; null if no entry remains in the section.
+ * far as the scope is readable, unless the entry itself could deny nothing. `entry` contains only identity and scope;
+ * null if no entry remains in the section.
  */
 export type StandIn<E> = NotUnderstood & { readonly entry: E | null }
 

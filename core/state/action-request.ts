@@ -29,7 +29,9 @@ const MOVES: Readonly<Record<ActionRequestState, Partial<Record<ActionRequestEve
   execution_failed: {},
 }
 
-/** Returns the next state, 410 for an event after the expiry, or 409 for any other invalid event. */
+/**
+ * Returns the next state, `gone` (410) for an answer after the expiry, or `conflict` (409) for any other invalid event.
+ */
 export function moveActionRequest(
   state: ActionRequestState,
   event: ActionRequestEvent,

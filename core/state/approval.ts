@@ -4,7 +4,8 @@ import type { ApprovalStatus } from '../wire/gateway/internal.ts'
 export type ApprovalEvent = 'approve' | 'deny' | 'expire' | 'cancel'
 
 /**
- * Next state, or the reason why the event is refused: `gone` (410) after the expiry, `conflict` (409) after an answer.
+ * Next state, or the reason why the event is refused: `gone` (410) after the expiry, `conflict` (409) after an answer
+ * or a cancellation.
  */
 export type Transition<S> =
   | { readonly ok: true; readonly state: S }

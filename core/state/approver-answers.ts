@@ -2,10 +2,11 @@
 type CountedSet = { readonly distinct: boolean }
 
 /**
- * Returns the answer that satisfies each required set, or null. `answers[i]` lists the sets that approver i may answer
- * for. Without `distinct`, one approver counts for all of these sets. If any set has `distinct`, one approver counts
- * for only one set. The result is then a maximum bipartite matching, so that the order of answers never prevents a
- * possible assignment. Answers that may be of the same person (`areTwo` is false) count as one.
+ * Returns, for each required set, the index of the answer that satisfies it; null if there is none. `answers[i]` lists
+ * the indexes of the sets that approver i may answer for. Without `distinct`, one approver counts for all of these
+ * sets. If any set has `distinct`, one approver counts for only one set. The result is then a maximum bipartite
+ * matching, so that the order of answers never prevents a possible assignment. Answers that may be of the same person
+ * (`areTwo` is false) count as one.
  */
 export function satisfiedBy(
   required: readonly CountedSet[],

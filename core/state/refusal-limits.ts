@@ -50,7 +50,8 @@ export type RefusalLimits = Readonly<
 
 /**
  * Returns a function from the number of processes to the limits of each process. `whole` overrides the default of
- * `REFUSAL_LIMITS.whole`. Each class keeps an aggregate record, so up to 300 processes share 600 records.
+ * `REFUSAL_LIMITS.whole`. Each process has at least one record per class, the aggregate record, so the default total of
+ * 600 records holds for up to 300 processes.
  */
 export function createRefusalLimits(whole: number): (processes: number) => RefusalLimits {
   const more = Math.max(0, whole - REFUSAL_LIMITS.whole)

@@ -70,8 +70,8 @@ export type RefusalWindowsDeps<T> = {
    */
   readonly processesOf?: (agent: string) => number
   /**
-   * Reserves capacity for a record outside of the window. If it returns false, the aggregate row counts the refusal
-   * instead.
+   * Reserves capacity for a record, in addition to the limits of the window. If the function returns false, the
+   * aggregate row counts the refusal instead.
    */
   readonly claim?: (agent: string, nowMs: number) => boolean
 }

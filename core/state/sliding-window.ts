@@ -12,9 +12,9 @@ export type SlidingWindow = {
 const WINDOW_MS = 60_000
 
 /**
- * Creates a window that admits at most `limit` requests in any 60 seconds. The last `limit` time stamps are
- * sufficient: a request fits exactly if the request admitted `limit` requests before it is 60 s old. The ring of time
- * stamps grows on demand, so an idle agent needs no memory.
+ * Creates a window that admits at most `limit` requests in any 60 seconds. The last `limit` time stamps are sufficient:
+ * a request is admitted if the request that was admitted `limit` admissions earlier is at least 60 s old. The ring of
+ * time stamps grows on demand, so an agent without requests needs no memory.
  */
 export function createSlidingWindow(limit: number): SlidingWindow {
   const stamps: number[] = []

@@ -25,7 +25,10 @@ export const AgentView = z.object({
   /** Name of the agent's gateway; null if it has none. */
   gateway: z.string().nullable(),
   last_seen_at: z.string().nullable(),
-  /** Running pods of the agent, and the instances of the newest of them, those with a claim first. Absent without pods. */
+  /**
+   * Number of running pods of the agent, and the instances of at most 20 of these pods: those with a SandboxClaim
+   * first, then the newest. Absent without pods.
+   */
   running: z.object({ pods: z.number().int(), instances: z.array(Instance).max(20) }).optional(),
   ...ManagedFields,
   created_at: z.string(),
@@ -48,7 +51,7 @@ export const PatchAgentBody = z
   .strictObject({
     agent_id: Id,
     action: z.enum(['suspend', 'activate', 'revoke', 'rotate_key']).optional(),
-    /** New name, which must match `NewAgentName`; the present name is accepted in any form. */
+    /** New name. The name must match `NewAgentName`, unless it is the present name of the agent. */
     name: AgentName.optional(),
     runtime: Runtime.optional(),
     environment: Environment.optional(),

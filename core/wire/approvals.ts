@@ -29,7 +29,7 @@ export const AnswerReply = z.object({
   answered_groups: z.array(z.string()).optional(),
   /** Id of the grant that the answer made. */
   grant_id: z.string().optional(),
-  /** True for the answer to an access request, which sends and grants nothing by itself. */
+  /** True for the answer to an access request. Without `grant`, an approval forwards and permits nothing. */
   access_request: z.literal(true).optional(),
 })
 

@@ -15,7 +15,7 @@ export const ConnectorView = z.object({
   base_url: z.string().nullable(),
   allow_private_addresses: z.boolean(),
   allow_plaintext_credential: z.boolean(),
-  /** Paths that accept JSON-RPC, for the type `mcp`; null for all paths. */
+  /** Paths that accept JSON-RPC, for the type `mcp`; null for all paths, and for other types. */
   endpoint: z.array(z.string()).nullable(),
   /** With `opaque`, requests can be held although the gateway cannot read their bodies; null without this setting. */
   bodies: z.enum(['opaque']).nullable(),
@@ -29,9 +29,12 @@ export const ConnectorView = z.object({
   minted: z
     .object({
       kind: z.enum(['oauth2', 'githubApp', 'env', 'file', 'exec']),
-      /** Time of issue of the current secret, or of its last read; ISO 8601. Null without one. */
+      /** Time at which the current secret was issued, or last read from its source; ISO 8601. Null without a secret. */
       issued_at: z.string().nullable(),
-      /** Time of its expiry; null without a secret, and for one that is valid while its source does not change. */
+      /**
+       * Time at which the secret expires; null without a secret, and for a secret that is valid until its source
+       * changes.
+       */
       expires_at: z.string().nullable(),
       /** Last failure of the source as full sentences, and its time; null after a success. */
       error: z.string().nullable(),
@@ -86,8 +89,8 @@ export const UnownedHost = z.object({
   /** Reason why a known agent program requests the host; null for other hosts. */
   known: z.string().nullable(),
   /**
-   * Manifests that allow access to the host. Either of the two is sufficient. `connector` is null if only the egress
-   * list of the Gateway can allow the host.
+   * Manifests that allow access to the host: a Connector, or egress lines for the Gateway. Either is sufficient.
+   * `connector` is null if only the egress list of the Gateway can allow the host.
    */
   manifests: z.object({ connector: z.string().nullable(), egress: z.string() }),
 })

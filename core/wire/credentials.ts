@@ -16,20 +16,21 @@ const Secret = z
   .regex(/^[^\u0000-\u001f\u007f]*$/, 'contains a line break or another control character')
 
 /**
- * Source of the credential of a Connector. `vault`: the encrypted store, by the name in its manifest. `secret`: a Secret
- * that its manifest names. `connector`: stored with a Connector that no manifest states. `env`, `file`, `exec`: read by the
- * control plane from an environment variable, a file or a command. `none`: its manifest names none.
+ * Source of the credential of a Connector. `vault`: the encrypted store of the control plane, under the name in the
+ * manifest. `secret`: a Secret that the manifest names. `connector`: stored with a Connector without a manifest. `env`,
+ * `file`, `exec`: the control plane reads an environment variable, a file, or the output of a command. `none`: the
+ * manifest names no credential.
  */
 const CredentialSource = z.enum(['vault', 'secret', 'connector', 'env', 'file', 'exec', 'none'])
 
 export const ConnectorCredential = z.object({
   source: CredentialSource,
   /**
-   * Name of the credential for `set`; for `secret` that of the Secret, as `namespace/name`; for `env`, `file` and `exec`
-   * the variable, the path or the command without arguments. Null for `none`.
+   * Name of the credential, as in `SetCredentialBody`; for `secret` the name of the Secret, as `namespace/name`; for
+   * `env`, `file` and `exec` the variable, the path or the command without arguments. Null for `none`.
    */
   name: z.string().nullable(),
-  /** Steps that set the credential where the API cannot; null where it can. */
+  /** Steps by which a user sets a credential that the API cannot set; null if the API can set the credential. */
   remedy: z.string().nullable(),
 })
 
@@ -38,7 +39,7 @@ export const CredentialView = z.object({
   source: CredentialSource.exclude(['none']),
   /** Names of the Connectors that use the credential; empty for a stored credential that no manifest names. */
   connectors: z.array(z.string()),
-  /** Whether there is a credential to send. */
+  /** True if the credential is stored or, for `env`, `file` and `exec`, was read from its source. */
   is_stored: z.boolean(),
 })
 export const CredentialList = z.object({ credentials: z.array(CredentialView) })
@@ -60,7 +61,7 @@ export const TestCredentialBody = z.strictObject({ connector_id: Id })
 export const TestCredentialReply = z.object({
   /** Whether the provider accepted the credential. */
   ok: z.boolean(),
-  /** Owner of the credential, as the provider names it; null where it does not. */
+  /** Owner of the credential according to the provider's response; null if the response names no owner. */
   identity: z.string().nullable(),
   /** Status of the provider's response; null without a response. */
   status: z.int().nullable(),

@@ -22,9 +22,9 @@ export const ImportBody = z.strictObject({
   organization: z.looseObject({}).optional(),
   agents: z.array(z.unknown()).max(10_000).default([]),
   policies: z.array(z.unknown()).max(1_000).default([]),
-  /** Stores nothing; the reply compares each item with the objects of its name. */
+  /** If true, the import stores nothing, and the reply compares each item with the stored object of the same name. */
   dry_run: z.boolean().default(false),
-  /** Leaves out items that exist in the same form. Without it every policy becomes a new entry. */
+  /** If true, the import omits items that equal a stored object. If false, every policy becomes a new entry. */
   skip_same: z.boolean().default(false),
 })
 export const ImportedAgent = z.strictObject({
@@ -56,9 +56,12 @@ export const ImportReply = z.object({
   ),
   policies_disabled: z.array(z.string()),
   defaults_disabled: z.array(z.string()).optional(),
-  /** Names of the items that `skip_same` left out. */
+  /** Names of the items that `skip_same` omitted. */
   skipped: z.object({ agents: z.array(z.string()), policies: z.array(z.string()) }).optional(),
-  /** Only with `dry_run`: what an import would meet. `differs` has the fields of a changed item that differ. */
+  /**
+   * Only with `dry_run`: each item, compared with the stored objects. `differs`: the fields in which a changed item
+   * differs.
+   */
   preview: z
     .array(
       z.object({

@@ -19,7 +19,7 @@ const Port = z.int().min(1).max(65_535)
 /** State of a gateway's running processes. */
 const GatewayLive = z.object({
   processes: z.int(),
-  /** Lowest configuration version that the processes have applied. */
+  /** Highest configuration version that all processes have applied; null if a process has applied none. */
   applied_version: z.int().nullable(),
   desired_version: z.int().nullable(),
   /** Time of the latest report of any process, ISO 8601. */
@@ -28,7 +28,7 @@ const GatewayLive = z.object({
   kill_switch: z.boolean(),
   /** Seconds since the oldest running process started. */
   uptime_seconds: z.number(),
-  /** Distinct versions of the processes that send one. */
+  /** Distinct product versions of the processes, without processes that report no version. */
   versions: z.array(z.string()),
   /** Warnings that the processes report, and one for each kind of version skew; without duplicates. */
   warnings: z.array(z.string()),

@@ -7,14 +7,14 @@ export const GRANT_DURATIONS = ['15m', '1h', 'today'] as const
 /** Maximum number of requests that one grant approves. */
 export const MAX_GRANT_USES = 100
 
-/** Risk score from which a request never gets a grant, and is never released by one. */
+/** Risk score from 0 to 1. Requests with this score or a higher one get no grant, and no grant releases them. */
 export const GRANT_RISK_LIMIT = 0.8
 
 /**
  * Grant that an approving answer makes. The grant approves later requests of the same agent with the same action.
- * `target`: `same` requires the target of the answered request. `parameters`: names of parameters whose values must equal
- * those of the answered request. With the names of all parameters that the card can compare, requests must have no other
- * parameters, body fields and query either; otherwise the unnamed ones are free.
+ * `target`: `same` requires the target of the answered request. `parameters`: names of parameters whose values must
+ * equal those of the answered request; other parameters may have any value. If the list names all parameters that the
+ * card can compare, later requests must have no other parameters, body fields or query.
  */
 export const GrantBody = z.strictObject({
   duration: z.enum(GRANT_DURATIONS),
@@ -31,7 +31,7 @@ export const GrantView = z.object({
   agent: z.string(),
   action_type: z.string(),
   connector_name: z.string().nullable(),
-  /** Target that requests must have; null together with `any_target: false` for requests without a target. */
+  /** Target that requests must have. Null with `any_target: true` for any target, with `any_target: false` for none. */
   target: z.string().nullable(),
   any_target: z.boolean(),
   /** Values that requests must have. */
@@ -47,7 +47,7 @@ export const GrantView = z.object({
   expires_at: z.string(),
   revoked_at: z.string().nullable(),
   revoked_by: z.string().nullable(),
-  /** `spent`: all uses are used. `ended`: a user of the answer lost the right to give it. */
+  /** `spent`: no uses are left. `ended`: a user who gave the approving answer lost the right to give it. */
   status: z.enum(['active', 'expired', 'spent', 'revoked', 'ended']),
 })
 

@@ -35,7 +35,7 @@ export const CleanupReply = z.object({
   }),
   also_cleaned: z.object({
     old_traffic: Count,
-    /** Records that were not sent to a destination that no replica has any more. */
+    /** Unsent records for a destination that no replica has in its configuration any more. */
     ended_exports: Count,
     idempotency_keys: Count,
     invitations: Count,

@@ -35,7 +35,7 @@ export const LIMITS = {
   inflatedBytesPerMinute: 64 * 1024 * 1024,
   connectTimeoutMs: 10_000,
   idleTimeoutMs: 300_000,
-  /** Maximum number of authenticated connections to one gateway process, and of those of one agent. */
+  /** Maximum number of authenticated connections to one gateway process: of all agents, and of one agent. */
   maxConnections: 1_000,
   maxConnectionsPerAgent: 400,
   /** Maximum number of connections without an agent's key. Beyond it, a new connection evicts the oldest. */

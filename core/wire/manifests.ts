@@ -43,7 +43,10 @@ export const ManifestsReply = z.object({
   objects: z.array(ManifestObjectView),
   problems: z.array(ManifestProblem),
   config_version: z.int(),
-  /** Newest configuration version that all processes of a gateway have applied, by running gateway. */
+  /**
+   * Highest configuration version that all processes of a gateway have applied, by the name of each running gateway;
+   * null if a process has applied none.
+   */
   in_force: z.record(z.string(), z.int().nullable()),
 })
 

@@ -13,12 +13,15 @@ export const CHANNEL_TITLES: Readonly<Record<ChannelName, string>> = {
   web_push: 'Web Push',
 }
 
-/** Returns the warning about a failing channel. It omits the error, because every role may read it. */
+/** Returns the warning about a failing channel, without the error, because users of every role may read the warning. */
 export function channelWarning(name: ChannelName): string {
   return `Notifications by ${CHANNEL_TITLES[name]} fail. Approvers are not reached by this channel. See its error under Settings, Channels, and correct it.`
 }
 
-/** Address of a receiver. It may contain a secret, so replies show `MASK`; a request with the mask leaves it unchanged. */
+/**
+ * URL of a receiver. The URL may contain a secret, so replies show `MASK`; `MASK` in a request leaves the URL
+ * unchanged.
+ */
 const SecretUrl = z.string().min(1).max(2_000)
 
 export const EmailSettings = z.strictObject({
@@ -41,7 +44,7 @@ export const ChatWebhookSettings = z.strictObject({
   url: SecretUrl,
   /** `teams` posts an Adaptive Card of Microsoft Teams; `template` posts the template. */
   format: z.enum(['teams', 'template']).default('teams'),
-  /** JSON text. `{{title}}`, `{{text}}` and `{{link}}` in its strings are replaced; title and text without markup. */
+  /** JSON text. `{{title}}`, `{{text}}` and `{{link}}` in its strings are replaced; title and text have no markup. */
   template: z.string().max(4_000).default('{"text": "{{title}}\\n{{text}}\\n{{link}}"}'),
 })
 
@@ -64,7 +67,7 @@ export const ChannelView = z.object({
 })
 export const ChannelList = z.object({ channels: z.array(ChannelView) })
 export const TestChannelBody = z.strictObject({ name: ChannelName })
-/** Result of a test message: `error` says why the channel did not accept the message. */
+/** Result of a test message. `error`: reason why the channel did not accept the message; null if it did. */
 export const TestChannelReply = z.object({ ok: z.boolean(), error: z.string().nullable() })
 
 export type ChannelName = z.infer<typeof ChannelName>

@@ -109,8 +109,8 @@ export const ActivityReply = z.object({
 })
 
 /**
- * Selects the demo request. `scenario` is 0 for a safe, 1 for a risky and 2 for a destructive request; if absent, any
- * of them.
+ * Selects the demo request. `scenario` is 0 for a safe, 1 for a risky and 2 for a destructive request; if absent, the
+ * control plane selects one at random.
  */
 export const DemoBody = z.strictObject({
   scenario: z.literal([0, 1, 2], { error: 'must be 0, 1 or 2' }).optional(),

@@ -74,7 +74,7 @@ export const SavedPolicy = Ok.extend({
   warnings: z.array(z.string()),
 })
 
-/** Body of a policy check. A field that the text repeats must have the same value in both places. */
+/** Body of a policy check. A field that `policyYaml` also contains must have the same value there. */
 export const PolicyCheckBody = z.strictObject({
   policyYaml: PolicyText,
   name: PolicyName.optional(),

@@ -4,19 +4,20 @@ import { PolicyCheckReply } from './policies.ts'
 
 export const ExceptionsParams = z.object({ id: Id })
 
-/** `same`: the exception is only for the target of the held request. */
+/** `same`: the exception covers only the target of the held request; `any`: every target. */
 export const ExceptionsQuery = z.strictObject({ target: z.enum(['same', 'any']).default('same') })
 
 /**
- * Exception in a policy that holds a request. Nothing is stored. `obstacle`: reason why this policy can have no exception, as a
- * sentence.
+ * Proposal of an exception in a policy that holds a request. The control plane does not store the proposal. `obstacle`:
+ * reason, as a sentence, why no exception can be added to this policy.
  */
 export const PolicyExceptionView = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('none'), policy: z.string(), obstacle: z.string() }),
   z.object({
     /**
-     * `text`: `PATCH /api/dashboard/policies` with `policyYaml: after` and `expected_version: version` applies the exception.
-     * `manifest`: the policy is the object of a manifest; `before` and `after` are manifests, and a user applies `after`.
+     * `text`: `PATCH /api/dashboard/policies` with `policyYaml: after` and `expected_version: version` applies the
+     * exception. `manifest`: a manifest defines the policy; `before` and `after` are manifests, and a user applies
+     * `after`.
      */
     kind: z.enum(['text', 'manifest']),
     policy_id: z.string(),
@@ -35,7 +36,10 @@ export const PolicyExceptionView = z.discriminatedUnion('kind', [
 
 export const ExceptionsReply = z.object({
   exceptions: z.array(PolicyExceptionView),
-  /** True if a permission, or the default of the gateway, also requires approval, so that an exception alone has no effect. */
+  /**
+   * True if a permission, or the default of the gateway, also requires approval, so that an exception alone has no
+   * effect.
+   */
   permission_requires_approval: z.boolean(),
 })
 

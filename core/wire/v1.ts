@@ -6,10 +6,8 @@ import { Environment, NewAgentName, Ok, Runtime } from './fields.ts'
 import { ApprovalStatus, KillScope } from './gateway/internal.ts'
 import { LIMITS } from './limits.ts'
 
-/**
- * Schemas of the v1 API for agents (spec 4.3). Unknown fields of a request are ignored; those of an action spec are
- * kept.
- */
+// Schemas of the v1 API for agents (spec 4.3). They ignore unknown fields of a request, and keep unknown fields of an
+// action spec.
 
 const WebhookUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2_048)
 

@@ -64,7 +64,10 @@ export function createAgentIndex(): AgentIndex {
   }
 }
 
-/** Returns a text that names the other Gateways of the agent, each with one pod; null without others. */
+/**
+ * Returns a text that names the other Gateways of the agent, each with one pod; null unless the agent runs under this
+ * Gateway and another.
+ */
 function sharedText(agent: string, gateway: string, gateways: PodsByGateway): string | null {
   if (!gateways.has(gateway) || gateways.size < 2) return null
   const others = [...gateways].filter(([name]) => name !== gateway)

@@ -33,7 +33,7 @@ export type ClusterOperator = AsyncDisposable & {
   isLeader(): boolean
 }
 
-/** Intervals and limits that tests shorten, in milliseconds. */
+/** Overrides of intervals and limits, for tests. Absent: the default of each component. */
 export type ClusterTiming = {
   readonly watch?: ReflectorTiming
   readonly lease?: LeaseTiming
@@ -49,7 +49,10 @@ export type ClusterTiming = {
  */
 export type AdmissionComponent = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
-  /** Ungoverned pods that should be governed, by `namespace/name` of the Gateway, for the Gateway's status. */
+  /**
+   * Pods (`namespace/name`) that bypass their gateway, or can, by `namespace/name` of the Gateway; by `''` for pods
+   * that name none.
+   */
   readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
   /** Returns a sentence about the NetworkPolicies that keep a sidecar from the control plane; null if none does. */
   readonly egressCause?: (pod: PodName, signal: AbortSignal) => Promise<string | null>
@@ -75,7 +78,10 @@ export type AdmissionDeps = {
   readonly isLeader: () => boolean
   /** Called with the Gateways (`namespace/name`) whose set of ungoverned pods changed. */
   readonly onBypassing: (gateways: ReadonlySet<string>) => void
-  /** Called with the Gateways (`namespace/name`) whose pods a NetworkPolicy isolates again, or no longer. */
+  /**
+   * Called with the Gateways (`namespace/name`) that have isolated pods in a namespace where the NetworkPolicy of
+   * `proxyEnv` was added, changed or deleted.
+   */
   readonly onIsolation: (gateways: ReadonlySet<string>) => void
   readonly onReview: OperatorMetrics['reviewed']
 }
@@ -92,8 +98,8 @@ export type ClusterOperatorDeps = {
 const MAX_STALENESS_MS = 180_000
 
 /**
- * Composes the operator of a cluster. Only the holder of the Lease writes; every replica relays kill switches and admits
- * pods.
+ * Composes the operator of a cluster. Only the holder of the Lease reconciles manifests and writes their status. Every
+ * replica relays kill switches, reports pods and admits pods.
  */
 export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<ClusterOperator> {
   const { config, log, timing = {}, openAdmission = null } = deps
@@ -152,7 +158,7 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
     healthPort: health.port,
     isLeader: election.isLeader,
     async [Symbol.asyncDispose]() {
-      // The Lease is released at once, so that another replica can acquire it.
+      // The Lease is released first, so that another replica acquires it without waiting for its expiry.
       await Promise.all([election.stop(), admission?.[Symbol.asyncDispose]()])
       await control[Symbol.asyncDispose]()
       await informers.stop()
@@ -226,7 +232,10 @@ type ControlDeps = {
   readonly sandboxOf: SandboxLookup['sandboxOf']
 }
 
-/** Composes the connection to the control plane, and the reports of every replica, with or without the Lease. */
+/**
+ * Composes the connection to the control plane, and what every replica runs, with or without the Lease: the relay of
+ * kill switches and the reports of pods.
+ */
 function startControl({ client, config, log, timing, metrics, informers, sandboxOf }: ControlDeps) {
   const { caches, podMetadata: pods } = informers
   const { kill, podCompareMs: compareMs } = timing

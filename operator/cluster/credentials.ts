@@ -9,8 +9,8 @@ export type SecretReading =
 /** The resolved credential of a Connector. */
 export type Credential = {
   /**
-   * Value of the credential. Undefined while the Secret is not readable; the control plane then keeps the stored
-   * credential.
+   * Value of the credential; null if there is none, for example when the Secret is missing. Undefined while the Secret
+   * is not readable; the control plane then keeps the stored credential.
    */
   readonly value: string | null | undefined
   readonly problem: { readonly reason: ConditionReason<'ResolvedRefs'>; readonly message: string } | null

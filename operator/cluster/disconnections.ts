@@ -4,16 +4,21 @@ import { keyOf } from '../kube/objects.ts'
 import { egressCauseText } from '../network/egress-cause.ts'
 import type { GovernedPod } from './governed-pods.ts'
 
-/** Pods whose sidecar has no connection to the control plane, for the same cause. */
+/**
+ * Pods whose sidecar has no connection to the control plane, grouped by cause; the cause is empty while it is unknown.
+ */
 export type Disconnected = {
   /** `namespace/name` of the pods, in alphabetical order. */
   readonly pods: readonly string[]
   readonly cause: string
 }
 
-/** Sidecars that started, are not ready and have no stream of the control plane. */
+/** Tracks sidecars that have started, are not ready, and have no stream to the control plane. */
 export type Disconnections = {
-  /** Records the pods of a Gateway. Returns those that have been disconnected for over 60 s. Diagnoses in the background. */
+  /**
+   * Records the pods of a Gateway. Returns those that have been disconnected for over 60 s, by cause. Starts due
+   * diagnoses, which run in the background.
+   */
   of(gateway: string, observed: ObservedPods): readonly Disconnected[]
   /** Returns the milliseconds until the result of `of` may change by time alone; null if it cannot. */
   dueMs(gateway: string): number | null
@@ -39,9 +44,9 @@ export type DisconnectionsDeps = {
 
 const EVENT_MS = 10_000
 const DEGRADED_MS = 60_000
-/** Age of a diagnosis after which the pod is diagnosed again, because its author may have changed the NetworkPolicy. */
+/** Age of a diagnosis after which the pod is diagnosed again, because its NetworkPolicies may have changed. */
 const DIAGNOSIS_MS = 60_000
-/** Maximum number of pods of a Gateway that are diagnosed. The cause of the others is that of the first, or unknown. */
+/** Maximum number of pods of a Gateway that are diagnosed. The others are reported without a cause. */
 const MAX_DIAGNOSED = 20
 const STALE = 'the control plane does not respond to the operator either'
 
@@ -119,7 +124,10 @@ function byCause(lost: readonly Lost[]): readonly Disconnected[] {
     .sort((a, b) => (a.cause < b.cause ? -1 : 1))
 }
 
-/** Records an Event on the pod, and one on its owner, which is the same for all of its pods. */
+/**
+ * Records an Event on the pod, and one on its owner. The note on the owner does not name the pod, so that equal causes
+ * of its pods give one Event.
+ */
 function recordEvents(events: EventRecorder, { pod, cause }: Lost): void {
   const { namespace = '' } = pod.metadata
   const why = egressCauseText(cause)

@@ -2,12 +2,15 @@ import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
 
-/** Finalizer that former versions set on Gateways. Deletion would wait for it for ever, because no version removes it later. */
+/**
+ * Finalizer that former versions set on Gateways. It must be removed, because it would block the deletion of a Gateway
+ * forever.
+ */
 const FORMER_FINALIZER = 'chaperone.dev/gateway'
 
 /**
- * Removes the finalizer of former versions. Returns the number of Gateways that had it. A Gateway that changes in the same
- * moment keeps it until the next call.
+ * Removes the finalizer of former versions. Returns the number of Gateways that had it. A Gateway that changes in the
+ * same moment keeps it until the next call.
  */
 export async function removeFormerFinalizers(
   client: Pick<KubeClient, 'call'>,

@@ -36,7 +36,7 @@ export type GovernedPod = KubeObject & {
   readonly gateway: string | null
   /** `namespace/name` of the agent; null without an annotation. */
   readonly agent: string | null
-  /** The workload of the pod, as `governedWorkload` returns it. */
+  /** `KIND NAME` of the workload, as `governedWorkload` returns it; null for a pod without a controller. */
   readonly workload: string | null
   readonly isReady: boolean
   /** True when the container of the sidecar runs, or ran before. */
@@ -47,15 +47,24 @@ export type GovernedPod = KubeObject & {
   readonly isOver: boolean
   readonly isDeleting: boolean
   readonly layer: string | null
-  /** True when the injector found programs that change their user, for which a bypass of the capture is possible. */
+  /**
+   * True when the injector annotated that programs of the pod change their user. The capabilities for this would allow
+   * a bypass of the capture.
+   */
   readonly changesUser: boolean
   /** True when a container has no numeric user, so that its image chooses one. */
   readonly hasUnknownUser: boolean
-  /** True when a container has no seccomp profile of its own, so that the runtime may admit AF_VSOCK. */
+  /**
+   * True when a container of the agent has no `Localhost` seccomp profile, so that the default profile of the runtime
+   * may admit AF_VSOCK.
+   */
   readonly mayHaveVsock: boolean
   /** True when the pod has the label of the NetworkPolicy that denies inbound connections. */
   readonly isInboundDenied: boolean
-  /** Why the capture rules of the pod could not be set, so that its agent does not start; null if they are set or pending. */
+  /**
+   * Why the capture rules of the pod could not be set, so that its agent does not start; null if they are set or
+   * pending.
+   */
   readonly captureFailure: string | null
 }
 

@@ -22,8 +22,8 @@ export type GrantsDeps = {
 }
 
 /**
- * Keeps one Permission for each grant in force, until the signal is aborted. A Permission that was deleted is not created
- * again: the push of its deletion revokes the grant.
+ * Keeps one Permission for each grant in force, until the signal is aborted. A Permission that was deleted is not
+ * created again: the push of its deletion revokes the grant.
  */
 export async function followGrants(deps: GrantsDeps, everyMs: number): Promise<void> {
   const { controlPlane, signal, log } = deps
@@ -43,7 +43,10 @@ export async function followGrants(deps: GrantsDeps, everyMs: number): Promise<v
   }
 }
 
-/** A control plane without this path has no grants that the cluster shows. Existing Permissions of grants stay. */
+/**
+ * Reports whether the control plane is too old for this call (404). The cluster then shows no grants, and existing
+ * Permissions of grants stay.
+ */
 function isOfOlderControlPlane(error: unknown): boolean {
   return error instanceof ChaperoneError && error.options.extra?.['status'] === 404
 }

@@ -113,7 +113,7 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
   }
 }
 
-/** Returns a function that enqueues those of the Connectors that exist. */
+/** Returns a function that enqueues the given Connectors (`namespace/name`), except those that do not exist. */
 function connectorsChanged(
   caches: LeaderDeps['caches'],
   enqueue: Enqueuer['enqueue'],

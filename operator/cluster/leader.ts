@@ -59,7 +59,7 @@ export type Leader = {
   /** Called with the Gateways (`namespace/name`) whose status may change; null: all. */
   gatewaysChanged(gateways: ReadonlySet<string> | null): void
   depth(): number
-  /** Returns the numbers of the Secrets of Connectors; of a replica that does not lead zeros. */
+  /** Returns the numbers of the Secrets of Connectors; all are zero on a replica that does not lead. */
   secrets(): SecretCounts
 }
 

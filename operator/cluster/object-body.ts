@@ -8,7 +8,8 @@ import type { Credential } from './credentials.ts'
 import type { CustomResource } from './custom-resources.ts'
 
 /**
- * Returns the body that pushes a custom resource. Of the metadata, only name, namespace and origin leave the cluster.
+ * Returns the body that pushes a custom resource. Labels and annotations do not leave the cluster, except as the
+ * origin.
  */
 export function objectBody(
   kind: ResourceKind,

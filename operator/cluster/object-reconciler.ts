@@ -25,7 +25,7 @@ export type ObjectReconcilerDeps = Pick<
   readonly caches: InformerCaches
   readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs' | 'unready'>
   readonly disconnections: Disconnections
-  /** Pods without a sidecar that should have one, by `namespace/name` of the Gateway. */
+  /** Pods (`namespace/name`) that bypass their gateway, or can, by `namespace/name` of the Gateway. */
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   /** Reports whether a NetworkPolicy isolates the pods with `proxyEnv` of the namespace. */
   readonly isIsolated: (namespace: string) => boolean
@@ -39,7 +39,7 @@ export type ObjectReconcilerDeps = Pick<
   readonly enqueue: (key: string, afterMs?: number) => void
 }
 
-/** Interval at which an object is reconciled while the control plane is unreachable. */
+/** Delay before an object is reconciled again after its push failed. */
 const RETRY_MS = 5_000
 
 type Present = {
@@ -50,7 +50,10 @@ type Present = {
 }
 type Observed = Present | { readonly key: string; readonly object: null }
 
-/** Creates the work queue that reconciles all objects. An object that is being deleted is removed at once. */
+/**
+ * Creates the work queue that reconciles all objects. An object that is being deleted is removed from the control plane
+ * at once, before its finalizers have run.
+ */
 export function createObjectReconciler(deps: ObjectReconcilerDeps): WorkQueue {
   const { push, onResult, signal, queue } = deps
   return createReconciler<Observed, PushResult | null>({
@@ -127,8 +130,8 @@ function recordCaptureFailures({ events }: ObjectReconcilerDeps, gateway: Gatewa
 }
 
 /**
- * Returns the milliseconds until another sidecar counts as not ready or as disconnected, and until another gateway
- * process counts as lagging; each is null without such a pod or process.
+ * Returns the milliseconds until the next sidecar counts as not ready, until a disconnected sidecar is checked again,
+ * and until the next gateway process counts as lagging; each is null if there is none.
  */
 function dueMs({ podIndex, disconnections, acknowledgements }: ObjectReconcilerDeps, gateway: string) {
   return [podIndex.dueMs(gateway), disconnections.dueMs(gateway), acknowledgements.dueMs(gateway)]

@@ -17,8 +17,8 @@ export type PodFacts = {
   /** Pods with a container that may open AF_VSOCK sockets. */
   readonly vsock: number
   /**
-   * Pods without the label of `inbound: deny`, as `namespace/name`. The set of the index itself: with `inbound: allow` it has
-   * all pods, and a copy would cost as much as their number.
+   * Pods without the label of `inbound: deny`, as `namespace/name`. This is the live set of the index, not a copy: with
+   * `inbound: allow` it contains every pod of the Gateway.
    */
   readonly admittingInbound: ReadonlySet<string>
   /** Pods whose sidecar has not been ready for over 60 s, as `namespace/name`. */
@@ -51,16 +51,22 @@ export type PodIndex = {
   /** Stores the state of a pod; `undefined` removes a deleted pod. Returns the Gateways whose facts changed. */
   set(key: string, pod: GovernedPod | undefined): ReadonlySet<string>
   factsOf(gateway: string): PodFacts
-  /** Returns the namespaces in which pods with `proxyEnv` run, whatever their Gateways say now. */
+  /**
+   * Returns the namespaces in which pods with `proxyEnv` run, including pods that were injected before `interception`
+   * of their Gateway changed.
+   */
   proxiedNamespaces(): ReadonlySet<string>
   /** Returns the pods whose sidecar has started and is not ready. */
   unready(gateway: string): readonly GovernedPod[]
-  /** Returns the milliseconds until another pod has not been ready for 60 s; null without such a pod. */
+  /**
+   * Returns the milliseconds until the next pod has been unready for over 60 s; null if no pod became unready within
+   * the last 60 s.
+   */
   dueMs(gateway: string): number | null
   /**
-   * Finds a pod of another workload that runs as the same agent under another Gateway, or under any Gateway if the
-   * admitted pod is exclusive. The rules, quotas and kill switches of exactly one Gateway apply to an agent. Pods of the
-   * same workload are ignored: a workload may move to another Gateway, and its old pods end.
+   * Finds a pod of another workload, or without a workload, that runs as the same agent under another Gateway, or under
+   * any Gateway if the admitted pod is exclusive. The rules, quotas and kill switches of exactly one Gateway apply to
+   * an agent. Pods of the same workload are ignored: a workload may move to another Gateway, and its old pods end.
    */
   agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
 }
@@ -127,12 +133,12 @@ function agentElsewhere(
   return undefined
 }
 
-/** Numbers of governed pods of one Gateway. A Gateway without governed pods has no entry. */
+/** Counts and sets of the governed pods of one Gateway. A Gateway without governed pods has no group. */
 type Group = {
   governed: number
   ready: number
   cooperative: number
-  /** Numbers of pods that a NetworkPolicy isolates by their labels, by namespace. */
+  /** Numbers of pods whose label says that a NetworkPolicy isolates them, by namespace. */
   readonly isolated: Map<string, number>
   changingUser: number
   unknownUser: number

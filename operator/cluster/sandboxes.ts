@@ -20,7 +20,7 @@ import {
 export type Sandboxes = SandboxLookup & {
   /** Returns the namespaces with a SandboxTemplate; null before the cache is filled. */
   templateNamespaces(): ReadonlySet<string> | null
-  /** Returns the resource version of a cached Sandbox; undefined for one that is not cached. */
+  /** Returns the resource version of a cached Sandbox; undefined if the Sandbox is not cached. */
   versionOf(namespace: string, name: string): string | undefined
   stop(): Promise<void>
 }
@@ -109,7 +109,7 @@ type OptionalResource<T> = {
 }
 
 type Definition = KubeObject & {
-  /** Version in which objects are stored. */
+  /** API version in which etcd stores the objects. */
   readonly version: string
 }
 type FullDefinition = KubeObject & {

@@ -28,8 +28,8 @@ export type SecretWatchTiming = {
    */
   readonly idleMs: number
   /**
-   * Milliseconds to wait for the first event of a watch. The API server sends no event for a missing Secret, so the Secret
-   * is read after this time.
+   * Milliseconds to wait for the first event of a watch. The API server sends no event for a missing Secret, so the
+   * Secret is read after this time.
    */
   readonly absenceMs: number
 }
@@ -49,8 +49,9 @@ export type SecretWatchDeps = {
 const TIMEOUT_MS = 5_000
 
 /**
- * Watches one Secret by its name, which needs the verb `watch` on this name only, from its newest state. Resolves when
- * the API server ends the watch, and rejects when the watch fails or sends nothing for `idleMs`.
+ * Watches one Secret from its newest state. The watch selects the Secret by name, so the verb `watch` on this name
+ * suffices. Resolves when the API server ends the watch, and rejects when the watch fails or sends nothing for
+ * `idleMs`.
  */
 export async function watchSecret(deps: SecretWatchDeps): Promise<void> {
   const { client, key, timing, signal, onRead } = deps
@@ -80,7 +81,10 @@ export async function watchSecret(deps: SecretWatchDeps): Promise<void> {
 
 const MISSING: ReadSecret = { reading: { state: 'missing' }, changedAtMs: null }
 
-/** Reads the Secret by its name, until the API server answers, if the watch has sent no event for it. */
+/**
+ * Reads the Secret every `absenceMs` until the watch sends an event for it, or the API server answers that it is
+ * missing or forbidden.
+ */
 async function readAbsence(
   { client, key, timing, signal, onRead }: SecretWatchDeps,
   isKnown: () => boolean,

@@ -13,7 +13,7 @@ import { type ReadSecret, readSecret, SECRET_WATCH_TIMING, watchSecret } from '.
  * `get` and `watch` on the names suffice.
  */
 export type ConnectorSecrets = {
-  /** Returns the present state. Reads the Secret when no state is known. */
+  /** Returns the last known state of the Secret (`namespace/name`). Reads the Secret when no state is known. */
   read(key: string): Promise<SecretReading>
   /** Follows the Secrets until the signal is aborted. */
   follow(): Promise<void>
@@ -22,7 +22,7 @@ export type ConnectorSecrets = {
 
 export type SecretCounts = {
   readonly watched: number
-  /** Numbers of Secrets that cannot be read. */
+  /** Numbers of Secrets that cannot be read, by reason. */
   readonly unreadable: Readonly<Record<Exclude<SecretReading['state'], 'found'>, number>>
   /** Seconds since the oldest credential of a namespace was last changed, by namespace. */
   readonly ageS: ReadonlyMap<string, number>
@@ -48,7 +48,7 @@ export type ConnectorSecretsDeps = {
 }
 
 const POLL_MS = 3_000
-/** Longest interval between two reads of a Secret that is not watched, or is forbidden. */
+/** Longest interval between two reads of a Secret that is not watched, or that the operator may not read. */
 const MAX_POLL_MS = 30_000
 /** Maximum number of watches. Each is a connection to the API server. */
 const MAX_WATCHES = 200
@@ -124,7 +124,8 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
     const isHealthy = performance.now() - startedAt > HEALTHY_MS
     if (isHealthy) backOff.reset()
     if (failure === null && isHealthy) continue
-    // The first read is not due at once: the Connector of the Secret has just read it.
+    // When too many Secrets are watched, the wait comes before the read, because the reconcile of the Connector has
+    // just read the Secret.
     const [beforeMs, afterMs] = failure === TOO_MANY ? [backOff.next(), 0] : [0, backOff.next()]
     await sleep(beforeMs, signal)
     onRead(await readSecret(client, key, signal))
@@ -132,7 +133,7 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
   }
 }
 
-/** Returns a function that reports the first of several refusals to watch a Secret. */
+/** Returns a function that reports the first of consecutive refusals to watch a Secret. */
 function createRefusalReport(deps: ConnectorSecretsDeps, key: string): (failure: unknown) => void {
   let wasRefused = false
   return (failure) => {
@@ -148,7 +149,10 @@ function createRefusalReport(deps: ConnectorSecretsDeps, key: string): (failure:
   }
 }
 
-/** Runs a watch if fewer than the maximum are open. Resolves with the reason why the Secret is not watched, else null. */
+/**
+ * Runs a watch if fewer than the maximum are open. Resolves with the error of the watch, or `TOO_MANY`; null when the
+ * API server ended the watch regularly.
+ */
 async function watch(state: State, open: () => Promise<void>): Promise<unknown> {
   if (state.watched >= (state.deps.maxWatches ?? MAX_WATCHES)) return TOO_MANY
   state.watched++

@@ -13,7 +13,9 @@ import { type Replicas, replicaName } from './replicas.ts'
 export type Acknowledgements = {
   /** Returns the state of a Gateway (`namespace/name`), merged from all replicas; null before the first reply. */
   of(gateway: string): GatewayState | null
-  /** Returns the error of the credential of a Connector (`namespace/name`); null while it is refreshed, or has none. */
+  /**
+   * Returns why the last refresh of the credential of a Connector (`namespace/name`) failed; null if it did not fail.
+   */
   credentialError(connector: string): string | null
   /** Returns the milliseconds until another process of the Gateway counts as lagging; null without such a process. */
   dueMs(gateway: string): number | null

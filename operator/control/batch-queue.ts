@@ -1,19 +1,23 @@
 import { createWorkQueue, type WorkQueue, type WorkQueueDeps } from '../kube/queue.ts'
 
-/** Queue of keys that are processed in batches, one batch at a time: keys that are added during a batch share the next. */
+/**
+ * Queue of keys that are processed in batches, one batch at a time: keys that are added during a batch share the next.
+ */
 export type BatchQueue = Pick<WorkQueue, 'add' | 'stop'>
 
 export type BatchQueueDeps = Pick<WorkQueueDeps, 'log' | 'maxMs'> & {
-  /** Processes keys by their current state. Resolves with the keys for `onSingle`. A rejection queues all keys again. */
+  /**
+   * Processes keys by their current state. Resolves with the keys for `onSingle`. A rejection queues all keys again.
+   */
   readonly work: (keys: readonly string[]) => Promise<readonly string[]>
   /** Called with each key that needs a work item of its own. */
   readonly onSingle: (key: string) => void
-  /** Most keys of a batch. */
+  /** Maximum number of keys in a batch. */
   readonly batch: number
   readonly failureMessage: string
 }
 
-/** The only key of the inner queue, which brings back-off and the end of running work. */
+/** The only key of the inner work queue, which provides the back-off and waits for running work on `stop`. */
 const NEXT = 'next batch'
 
 export function createBatchQueue({

@@ -18,8 +18,9 @@ import { type KnownPod, KnownPods, type PodIdentityReport } from '../../core/wir
 import type { ControlPlaneHttp, Replica } from './control-plane-http.ts'
 
 /**
- * Typed calls of the operator to the control plane. Every call rejects with `not_ready` while the control plane cannot be
- * reached or answers 5xx (worth repeating), and with `validation` when it refuses the call (not worth repeating).
+ * Typed calls of the operator to the control plane. Every call rejects with `not_ready` while the control plane cannot
+ * be reached or answers 401, 429 or 5xx (worth repeating), and with `validation` when it refuses the call (not worth
+ * repeating).
  */
 export type ControlPlaneClient = {
   put(body: PushBody, signal?: AbortSignal): Promise<PushReply>
@@ -34,11 +35,16 @@ export type ControlPlaneClient = {
   putPods(pods: readonly PodIdentityReport[], signal?: AbortSignal): Promise<void>
   /** Returns the pods that the control plane counts as existing. */
   knownPods(signal?: AbortSignal): Promise<readonly KnownPod[]>
-  /** Returns the grants in force as Permissions. Rejects with `validation` and status 404 for an older control plane. */
+  /**
+   * Returns the grants in force as Permissions. Rejects with `validation` and status 404 for an older control plane.
+   */
   grants(signal?: AbortSignal): Promise<readonly GrantObject[]>
   /** Reads the state of one replica. With `known`, the reply waits for a state of another revision (long poll). */
   state(replica: Replica, signal?: AbortSignal, known?: string): Promise<OperatorState>
-  /** Reads the kill switches of one replica. `known` as for `state`, with the revisions of these reads. */
+  /**
+   * Reads the kill switches of one replica. `known` works as for `state`, with the revision of an earlier reply to
+   * `kills`.
+   */
   kills(replica: Replica, signal?: AbortSignal, known?: string): Promise<OperatorState>
   /** Sends a kill switch to one replica. */
   kill(replica: Replica, body: KillRelayBody, signal?: AbortSignal): Promise<KillRelayReply>

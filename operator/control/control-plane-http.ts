@@ -26,8 +26,8 @@ export type Replica = {
 }
 
 /**
- * Calls the control plane with the operator token. Rejects with `not_ready` when it cannot be reached or answers 401, 429
- * or 5xx (retry), and with `validation` for any other error status (do not retry).
+ * Calls the control plane with the operator token. Rejects with `not_ready` when it cannot be reached or answers 401,
+ * 429 or 5xx (retry), and with `validation` for any other error status (do not retry).
  */
 export type ControlPlaneHttp = Disposable & { call(call: ControlPlaneCall): Promise<unknown> }
 

@@ -37,8 +37,8 @@ export type EmergencyMapsDeps = {
 }
 
 /**
- * The API server ends this watch after a few seconds. A connection without data for `idleMs` is therefore half-open, and
- * delays a kill switch by `idleMs` and one list at most, without a poll.
+ * The API server ends this watch after a few seconds. A connection without data for `idleMs` is therefore half-open. It
+ * delays a kill switch by `idleMs` and one list at most, so that no polls are needed.
  */
 const WATCH_TIMING: ReflectorTiming = { watchS: [4, 6], idleMs: 8_000, minMs: 800, maxMs: 30_000 }
 const POLL_TIMEOUT_MS = 10_000
@@ -65,8 +65,8 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
   })
 
   /**
-   * Relays the kill switch of a ConfigMap. A missing ConfigMap changes nothing: only `active` in an existing one lifts
-   * a kill switch.
+   * Relays the kill switch of a ConfigMap. A missing ConfigMap changes nothing: only the field `active` of an existing
+   * ConfigMap lifts a kill switch.
    */
   function offer(map: ConfigMapObject | undefined): void {
     const read = map === undefined ? null : killSwitchOfConfigMap(map, own)

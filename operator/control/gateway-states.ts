@@ -26,7 +26,9 @@ export type GatewayStates = {
 /** Time after the publication of a version from which a process that has not applied the version counts as lagging. */
 const LAG_MS = 60_000
 
-/** A process that is behind: the version that it has to apply, and when that version was first seen. */
+/**
+ * Lag of a process: the version that it has not applied, and the monotonic time (ms) at which the lag was first seen.
+ */
 type Lag = { readonly version: number; readonly since: number }
 
 export function createGatewayStates(monotonicMs: () => number = () => performance.now()): GatewayStates {
@@ -108,7 +110,7 @@ export function mergeStates(states: readonly OperatorState[]): OperatorState | n
   const kills = new Map(
     states.flatMap((state) => state.kills).map((kill) => [`${kill.source}\n${kill.scope}`, kill]),
   )
-  // A replica that is behind may report an error that has ended.
+  // A replica that is behind may report a credential error that has ended.
   const newest = states.reduce((a, b) => (b.version > a.version ? b : a))
   return {
     version: newest.version,

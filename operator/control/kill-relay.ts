@@ -32,9 +32,11 @@ export type KillRelayDeps = {
 
 /** Intervals in milliseconds. */
 export type KillRelayTiming = {
-  /** Shortest interval between two replies of a replica that holds all kill switches. Its state is read by long poll. */
+  /**
+   * Shortest interval between two replies of a replica that holds all kill switches. Its state is read by long poll.
+   */
   readonly pauseMs: number
-  /** Interval at which any other replica, and one without long polls, is read again. */
+  /** Interval between two reads of any other replica, and of a replica without long polls. */
   readonly retryMs: number
 }
 
@@ -133,8 +135,9 @@ type FollowerDeps = KillRelayDeps & {
 }
 
 /**
- * Returns a function that compares one replica with the cluster whenever its kill switches change, and enqueues the
- * differences. A replica may be new, or a user lifted a kill switch in the control plane that the cluster still demands.
+ * Returns a function that compares one replica with the cluster whenever the kill switches of the replica change, and
+ * enqueues the differences. Differences arise when a replica is new, or when a user lifted a kill switch in the control
+ * plane that the cluster still has.
  */
 function createFollower(deps: FollowerDeps) {
   const { client, links, wanted, enqueue, log, onVerified, timing = TIMING } = deps
@@ -153,7 +156,10 @@ function createFollower(deps: FollowerDeps) {
     if (link.isSame) onVerified()
   }
 
-  /** Compares the replica once. Returns the revision of its state for a long poll; empty if the replica differs. */
+  /**
+   * Compares the replica once. Returns the revision of its state for a long poll; empty if the replica differs or
+   * cannot be read.
+   */
   async function compare(name: string, link: Link, ended: AbortSignal, known: string): Promise<string> {
     try {
       const { kills, revision } = await client.kills(link.replica, ended, known)

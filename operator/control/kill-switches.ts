@@ -49,8 +49,8 @@ export function clearedKillSwitch(source: string, resourceVersion: string): Rela
  * or white space; empty: all). The ConfigMap of the installation's namespace applies to the whole installation, any
  * other ConfigMap to the Gateways and agents of its namespace. Returns null without `active`, because the operator
  * creates the ConfigMap empty. Typos must not disable a kill switch in an emergency. Therefore every value of `active`
- * except a clear no activates the kill switch, and an invalid scope, or more scopes than the control plane accepts,
- * become the widest scope. A long reason is truncated.
+ * activates the kill switch, except the empty value, `false`, `no`, `off`, `0` and `inactive`; and an invalid scope, or
+ * more scopes than the control plane accepts, become the widest scope. A long reason is truncated.
  */
 export function killSwitchOfConfigMap(
   map: ConfigMapObject,
@@ -92,8 +92,9 @@ function isScope(scope: string): boolean {
 }
 
 /**
- * Returns the reason in the form that the control plane stores, for `isInForce`. Control characters become blanks,
- * because JSON needs six characters for each, and every gateway receives the reason once for each scope.
+ * Returns the reason in the form that the control plane stores, because `isInForce` compares reasons. Control
+ * characters become blanks, because JSON needs six characters for each, and every gateway receives the reason once for
+ * each scope.
  */
 function shownReason(reason: string): string {
   const shown = reason

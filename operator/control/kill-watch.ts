@@ -117,7 +117,10 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
   }
 }
 
-/** Excludes namespaces that are being deleted, because no ConfigMap can be created in them. */
+/**
+ * Excludes objects that are being deleted: their namespace may be terminating, and then no ConfigMap can be created in
+ * it.
+ */
 const isNotDeleting = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined
 
 /** Reports whether one resource version is earlier than another. Always false for versions that are not numbers. */

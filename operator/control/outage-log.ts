@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 
 /**
- * Logs outages of polled peers: one line at the beginning, one after 30 s, 1 min, 2 min, … (at most 30 min) while the
- * outage lasts, and one at its end.
+ * Logs outages of polled peers: one line at the beginning, further lines after pauses of 30 s, 1 min, 2 min, … (at most
+ * 30 min) while the outage lasts, and one line at its end.
  */
 export type OutageLog = {
   failed(peer: string, error: unknown): void

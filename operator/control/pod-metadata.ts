@@ -9,7 +9,7 @@ export type Injection = { readonly agent: string; readonly gateway: string; read
 
 /** Cached metadata of an injected pod. */
 export type InjectedPod = KubeObject & {
-  /** Null when the annotations contradict each other. */
+  /** Null when the annotations are missing or contradict each other. */
   readonly injection: Injection | null
   /** Sandbox that owns the pod; null for other pods. */
   readonly sandbox: { readonly name: string; readonly uid: string } | null

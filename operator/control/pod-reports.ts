@@ -93,8 +93,8 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 
   const running = run()
   return {
-    // A claim waits neither for reads from the API server nor for the reports of other pods one by one.
-    // Changes are ignored before the first comparison, which reports the whole list in batches.
+    // Changes are sent in batches, so that the claim of a pod does not wait for reads from the API server or for single
+    // reports of other pods. Changes before the first comparison are ignored, because it sends the whole list.
     changed(key) {
       if (isComparing) changes.add(key)
     },
@@ -110,7 +110,10 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   }
 }
 
-/** Reports the present ones of the pods in one call. Returns the keys of the pods that need a work item of their own. */
+/**
+ * Reports the existing pods among the keys in one call. Returns the keys that need a work item of their own: those with
+ * another pod before, and all keys of a refused call.
+ */
 async function reportChanges(reporting: Reporting, keys: readonly string[]): Promise<readonly string[]> {
   const { pods, reported, sandboxes } = reporting
   const single: string[] = []
@@ -125,7 +128,10 @@ async function reportChanges(reporting: Reporting, keys: readonly string[]): Pro
   return [...single, ...(await putPresent(reporting, added))]
 }
 
-/** Reports pods in one call. Returns the keys of the pods when the control plane refuses one of them, and so the call. */
+/**
+ * Reports pods in one call. Returns the keys of all pods when the control plane refuses the call because of one pod;
+ * else none.
+ */
 async function putPresent(
   { controlPlane, reported, signal }: Reporting,
   pods: readonly KnownPod[],
@@ -157,8 +163,8 @@ async function reportPod(reporting: Reporting, key: string): Promise<void> {
 }
 
 /**
- * Compares the informer cache with the pods that the control plane lists, and sends the pods that are missing there. Returns
- * the keys of pods that only the control plane lists, and of pods whose batch the control plane refused.
+ * Compares the informer cache with the pods that the control plane lists, and sends the pods that are missing there.
+ * Returns the keys of pods that only the control plane lists, and of pods whose batch the control plane refused.
  */
 async function compare(reporting: Reporting): Promise<readonly string[]> {
   const { controlPlane, pods, reported, signal } = reporting

@@ -4,7 +4,9 @@ import { type FieldLines, MAX_FIELD_PATH } from '../../core/crd/manifests/field-
 /** Maximum number of fields whose lines are known. Further fields have the line of their parent. */
 const MAX_FIELDS = 5_000
 
-/** Returns the lines of the fields of a YAML node. A field on the line of its parent, or with a long path, is omitted. */
+/**
+ * Returns the lines of the fields of a YAML node. A field on the line of its parent, or with a long path, is omitted.
+ */
 export function fieldLines(root: unknown, lines: LineCounter): FieldLines {
   const found = new Map<string, number>()
   const lineAt = (offset: number | undefined) => (offset === undefined ? null : lines.linePos(offset).line)

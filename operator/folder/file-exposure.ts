@@ -3,17 +3,17 @@ import { lstat, open } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * The folder as it was when it was opened. A captured program cannot write to it, but it can rename a folder above it
- * and create another one at its path.
+ * The manifest folder, opened at the start. A captured program cannot write to this folder, but it may rename a parent
+ * folder and create another folder at the same path.
  */
 export type OpenedFolder = AsyncDisposable & {
-  /** Reads its current mode and owner. */
+  /** Reads the current mode and owner of the folder. */
   readonly stat: () => Promise<Stats>
-  /** Path that leads to this folder after it was renamed, too. On systems without `/proc`, the path that was opened. */
+  /** Path that leads to this folder even after it was renamed. On systems without `/proc`, the path that was opened. */
   readonly path: string
 }
 
-/** Rejects when the folder cannot be opened. */
+/** Opens the manifest folder. Rejects when this fails. */
 export async function openFolder(dir: string): Promise<OpenedFolder> {
   const handle = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY)
   return {
@@ -24,10 +24,10 @@ export async function openFolder(dir: string): Promise<OpenedFolder> {
 }
 
 /**
- * Returns the reason why another user or program may change a file of the folder; null when only this user and root may.
- * Refuses a link, because its target is outside of the folder, where a captured program may write; refuses a second name of
- * the file for the same reason. The group may write if its id equals that of the user, because distributions create such a
- * group for one user alone.
+ * Returns the reason why another user or program may change a file of the folder; null when only this user and root
+ * may. A symbolic or hard link is always a reason, because its target can be in a folder where a captured program may
+ * write. The group may have write access if its id equals that of the user, because distributions create such a group
+ * for one user alone.
  *
  * @param read Stats of the open file whose text was read.
  */

@@ -20,8 +20,8 @@ export async function readFolder(dir: string, opened: OpenedFolder): Promise<Man
 }
 
 /**
- * Calls `onChange` after a change in the folder, debounced, because an editor saves in several steps. The folder is also
- * polled every 2 s, because file system notifications can be lost and some file systems have none.
+ * Calls `onChange` after a change in the folder, debounced, because an editor saves in several steps. The folder is
+ * also polled every 2 s, because file system notifications can be lost and some file systems have none.
  */
 export function watchFolder(dir: string, onChange: () => void): Disposable {
   let debounce: NodeJS.Timeout | undefined

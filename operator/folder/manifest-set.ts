@@ -98,8 +98,8 @@ function objectBody(
 }
 
 /**
- * Returns the body for a Policy of a broken file. The body contains the problems, so that the control plane denies the
- * scope of the Policy.
+ * Returns the body for a Policy of a broken file. The body contains the problems, so that the control plane denies
+ * requests in the scope of the Policy.
  */
 function refusedBody({
   key,

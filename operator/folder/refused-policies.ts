@@ -4,7 +4,7 @@ import type { ManifestObject } from './manifests.ts'
 
 /**
  * A document of a broken file that is, or may be, a Policy. The operator pushes it, so that the control plane denies
- * its scope.
+ * requests in its scope.
  */
 export type RefusedPolicy = Omit<ManifestObject, 'resource'> & {
   /**

@@ -31,8 +31,8 @@ const isMarked = (object: 'object' | 'oldObject') =>
   `(${metadataOf(object, 'labels', INJECT_LABEL)} == 'injected')`
 
 /**
- * Condition for changes of governed pods, and for changes that make a pod look governed. The operator treats a marked pod as
- * injected, and users treat a pod with a Gateway as governed, so no pod gets these keys later.
+ * Condition for changes of governed pods, and for changes that make a pod look governed. A running pod must not get the
+ * label or annotations of governed pods: the operator would treat it as injected, and users as governed.
  */
 const IS_OR_BECOMES_GOVERNED = {
   name: 'is-or-becomes-governed',
@@ -44,7 +44,10 @@ const IS_OR_BECOMES_GOVERNED = {
   ].join(' || '),
 }
 
-/** Annotations that keep their text. Another spelling of the same Gateway is no change. */
+/**
+ * Annotations whose text must not change. The annotation of the Gateway is compared separately, because `NAME` and
+ * `NAMESPACE/NAME` can mean the same Gateway.
+ */
 const KEPT_ANNOTATIONS = Object.values(ANNOTATIONS).filter((key) => key !== ANNOTATIONS.gateway)
 const GATEWAY_CHANGE = changeText(`'metadata.annotations[${ANNOTATIONS.gateway}]'`, gatewayOf)
 
@@ -106,7 +109,7 @@ const LATE = `metadata.annotations[${ANNOTATIONS.gateway}]: the pod has no sidec
 const REPLACE =
   'Delete the pod, so that its workload creates a governed one; of a warm pool, delete the Sandboxes that no claim has adopted'
 
-/** Returns the rule that no pod without a sidecar gets the annotation of governed pods, or another one. */
+/** Returns the rule that the Gateway annotation of a pod without a sidecar can be neither added nor changed. */
 function lateGateway(): Validation {
   return {
     ...demand(

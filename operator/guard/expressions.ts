@@ -46,7 +46,7 @@ export type Policy = {
   readonly rule: {
     readonly operations: readonly string[]
     readonly resources: readonly string[]
-    /** The core group in its only version unless set. */
+    /** API groups and versions. Default: the core group, `v1`. */
     readonly apiGroups?: readonly string[]
     readonly apiVersions?: readonly string[]
   }

@@ -1,8 +1,8 @@
 import { type GuardObject, guardObjects } from './policies.ts'
 
 /**
- * Returns the names of the admission policies and bindings. Bindings come first, because a policy without a binding is
- * not enforced. The names do not depend on the options.
+ * Returns the names of the admission policies and bindings, in the order of deletion: each binding before its policy.
+ * The names do not depend on the options.
  */
 export function guardNames(): ReadonlyArray<{ readonly kind: GuardObject['kind']; readonly name: string }> {
   const objects = guardObjects({

@@ -16,12 +16,12 @@ export type GuardPart = {
   readonly kind: string
 }
 
-/** A part of the guard that is not as the operator wrote it. */
+/** Deletion of an object of the guard, or a change of it by another client. */
 export type GuardLoss = GuardPart & {
   readonly change: 'deleted' | 'changed'
   /** Path of the object in the API. */
   readonly path: string
-  /** Metadata of the object; of a deleted one its name and UID, and the namespace of a trust bundle. */
+  /** Metadata of the object. After a deletion only its name, its UID (empty if unknown) and its namespace. */
   readonly metadata: KubeObject['metadata']
 }
 

@@ -11,7 +11,7 @@ const REPEAT_MS = 5 * 60_000
 /**
  * Number of images, and of addresses of the control plane, that the admission policies accept for sidecars. During an
  * upgrade, replicas of several versions inject pods. After the control plane's Service was created again, the replicas
- * learn its address one after another.
+ * resolve its new address at different times.
  */
 const KEPT = 3
 /** Maximum attempts of a write that conflicts with writes of other replicas. */
@@ -55,7 +55,8 @@ export type Guard = {
   /** Makes the next `reconcile` write, because an object was deleted or changed. */
   invalidate(): void
   /**
-   * Returns the address of the control plane that this replica may inject: the resolved one, once the policies accept it.
+   * Returns the address of the control plane that this replica may inject: the resolved one, once the policies accept
+   * it.
    */
   acceptedAddress(): string | null
 }
@@ -78,8 +79,8 @@ export function createGuard(deps: GuardDeps): Guard {
       if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
       const before = invalidations
       await write(cluster)
-      // A loss that was reported during the write may concern an object that was written before, so everything is written
-      // again.
+      // A loss that was reported during the write may concern an object that was written before, so everything is
+      // written again.
       written = invalidations === before ? wanted : ''
       writtenAt = monotonicMs()
     },
@@ -94,8 +95,8 @@ export function createGuard(deps: GuardDeps): Guard {
   }
 
   /**
-   * Writes the policies based on the version that was read, so that two replicas never overwrite each other's images and
-   * addresses.
+   * Writes the policies based on the version that was read, so that two replicas never overwrite each other's images
+   * and addresses.
    */
   async function write({ gateways, gvisorRuntimeClasses }: GuardBasis): Promise<void> {
     for (let attempt = 1; ; attempt++) {
@@ -119,8 +120,8 @@ export function createGuard(deps: GuardDeps): Guard {
 }
 
 /**
- * Returns the images or addresses to accept, newest last. Keeps the stored order, so that replicas of two versions do not
- * overwrite each other endlessly.
+ * Returns the images or addresses to accept, newest last. Keeps the stored order, so that replicas of two versions do
+ * not overwrite each other endlessly.
  */
 function newest(stored: readonly string[], own: string | null): readonly string[] {
   return own === null || stored.includes(own) ? stored : [...stored, own].slice(-KEPT)

@@ -149,7 +149,10 @@ function inbound({ inboundDenied }: GuardOptions): Validation {
   )
 }
 
-/** Returns a rule for every Gateway that demands a seccomp profile: the pod has it, and no container another one. */
+/**
+ * Returns a rule for every Gateway that demands a seccomp profile: the pod must have the profile, and no container may
+ * have another.
+ */
 function seccomp({ seccompProfiles }: GuardOptions): readonly Validation[] {
   return seccompProfiles.map(([gateway, profile]) => {
     const wanted = (at: string) =>

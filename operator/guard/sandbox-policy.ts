@@ -43,8 +43,9 @@ function isRunning(object: string): string {
 }
 
 /**
- * Returns the policy about pod metadata in objects of agent-sandbox. Its controllers write this metadata onto pods again and
- * again, so a value that a pod cannot get is refused here, for the user who writes it. An update is judged by what it changes.
+ * Returns the policy about pod metadata in objects of agent-sandbox. Its controllers copy this metadata onto pods
+ * repeatedly, so a value that pods must not have is already refused in these objects, where its author sees the error.
+ * Of an update, only the changed keys are checked.
  */
 export function sandboxMetadata(): Policy {
   return {
@@ -94,7 +95,7 @@ function ofLabels(): Validation {
   })
 }
 
-/** Changes of a Sandbox whose pod exists: the pod keeps what it was created with. */
+/** Refuses changes for a Sandbox whose pod exists, because that pod keeps the metadata that it was created with. */
 function ofRunningSandboxes(): Validation {
   const name = (value: string) =>
     `(${value} == '' || ${value}.contains('/') ? ${value} : request.namespace + '/' + ${value})`

@@ -136,7 +136,7 @@ function proxyRules({
   ]
 }
 
-/** Returns the condition that the container has one variable of this name, and that it has this value. */
+/** Returns the CEL condition that the container has exactly one variable of this name, with this value. */
 function hasVariable(at: string, name: string, value: string): string {
   const named = `${at}.?env.orValue([]).filter(e, e.name == ${text(name)})`
   return `${named}.map(e, e.?value.orValue('')) == [${text(value)}]`

@@ -22,7 +22,10 @@ import { installedDns } from './installed-dns.ts'
 import { startPodWatchdog, UNCOUNTED } from './pod-watchdog.ts'
 import { type RuntimeClasses, startRuntimeClasses } from './runtime-classes.ts'
 
-/** Interval of maintenance. Within this time a changed Gateway takes effect in admission policies and namespaces. */
+/**
+ * Interval at which the admission policies, trust bundles and NetworkPolicies are reconciled. Changes of Gateways cause
+ * a reconcile at once.
+ */
 const MAINTENANCE_MS = 5_000
 
 /** Intervals that tests shorten, in milliseconds. */
@@ -100,7 +103,7 @@ export function admissionComponent(
         address.stop()
         maintenance.stop()
         await restoration.stop()
-        // The last reviews read the caches of the others.
+        // The webhook stops before the components whose caches its last reviews read.
         await injector[Symbol.asyncDispose]()
         await networkPolicies.stop()
         await watchdog.stop()
@@ -219,8 +222,8 @@ type MaintenanceOptions = {
 }
 
 /**
- * Writes the admission policies, the trust bundles and the NetworkPolicies after Gateways or RuntimeClasses changed, and
- * periodically.
+ * Writes the admission policies, the trust bundles and the NetworkPolicies after Gateways or RuntimeClasses changed,
+ * and periodically.
  */
 function createMaintenance(
   injection: InjectionConfig,

@@ -5,7 +5,10 @@ import { Upstreams } from '../network/proxy-env-policy.ts'
 import type { LabelledPods } from '../network/sandbox-policy.ts'
 
 export type InjectionConfig = {
-  /** `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`; `SIDECAR_PULL_SECRETS`. */
+  /**
+   * `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`;
+   * `SIDECAR_PULL_SECRETS`.
+   */
   readonly images: SidecarImages
   /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null: sidecars use the operator's URL. */
   readonly controlPlaneUrl: string | null
@@ -16,10 +19,15 @@ export type InjectionConfig = {
   readonly dns: {
     readonly resolvers: readonly string[]
     readonly clusterDomain: string | null
-    /** `SIDECAR_DNS_PODS`: pods behind the DNS servers, `NAMESPACE/KEY=VALUE,…`; default `kube-system/k8s-app=kube-dns`. */
+    /**
+     * `SIDECAR_DNS_PODS`: pods behind the DNS servers, `NAMESPACE/KEY=VALUE,…`; default `kube-system/k8s-app=kube-dns`.
+     */
     readonly pods: LabelledPods
   }
-  /** `PROXY_ENV_UPSTREAMS` (JSON): addresses that pods with `interception: proxyEnv` may reach; null: no NetworkPolicy isolates them. */
+  /**
+   * `PROXY_ENV_UPSTREAMS` (JSON): addresses that pods with `interception: proxyEnv` may reach; null: no NetworkPolicy
+   * isolates them.
+   */
   readonly proxyEnvUpstreams: Upstreams | null
   /** `SIDECAR_LOG_LEVEL`, default info. */
   readonly logLevel: string

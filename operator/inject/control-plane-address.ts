@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 
 const RETRY_MS = 5_000
-/** Interval at which the address is resolved again: a Service that is deleted and created again has another one. */
+/** Interval at which the address is resolved again: a Service that is deleted and created again has another address. */
 const REFRESH_MS = 30_000
 
 export type ControlPlaneAddress = {
@@ -13,8 +13,8 @@ export type ControlPlaneAddress = {
 type Lookup = (host: string) => Promise<ReadonlyArray<{ readonly address: string }>>
 
 /**
- * Resolves the address of the control plane's Service periodically, for sidecars that reach no DNS server. Only the address
- * of a Service is stable: a name with several addresses, or outside of the cluster, has none here.
+ * Resolves the address of the control plane's Service periodically, for sidecars that reach no DNS server. The address
+ * is null for a name with several addresses or outside of the cluster, because only the address of a Service is stable.
  */
 export function resolveControlPlane(
   url: string,
@@ -32,7 +32,7 @@ export function resolveControlPlane(
       const [first, ...others] = await find(hostname)
       address = others.length === 0 ? (first?.address ?? null) : null
     } catch {
-      // Without DNS the operator serves pods with the last known address, and tries again.
+      // While DNS fails, the last known address stays in use.
       pauseMs = retryMs
     }
     if (!isStopped) timer = setTimeout(() => void resolve(), pauseMs).unref()

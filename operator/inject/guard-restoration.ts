@@ -18,7 +18,7 @@ export type GuardRestorationDeps = {
   }
 }
 
-/** Reflector metrics that discard all counts, because the operator's metrics cover the watches of custom resources only. */
+/** Discards the counts of the reflectors: the metrics of the operator do not cover these watches. */
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 const CONSEQUENCES: Readonly<Record<GuardLoss['change'], Readonly<Record<GuardPart['part'], string>>>> = {
   deleted: {
@@ -46,8 +46,8 @@ type Pace = {
 }
 
 /**
- * Restores objects of the guard that were deleted or changed, and writes an Event about each. The first change of an object
- * is restored at once; a client that changes it again and again is met at growing intervals.
+ * Restores objects of the guard that were deleted or changed, and records an Event on each. A deletion, and the first
+ * change of an object, is restored at once; repeated changes are restored at growing intervals.
  */
 export function startGuardRestoration(deps: GuardRestorationDeps): { stop(): Promise<void> } {
   const { client, log } = deps
@@ -127,7 +127,10 @@ function byWhom({ metadata }: GuardLoss): string {
   return managers.length === 0 ? '' : ` by ${managers.join(', ')}`
 }
 
-/** Claims the fields that another client added. A conflict means that the object changed again, which is a further event. */
+/**
+ * Claims the fields that another client added. Ignores a conflict: the object changed again, and the watch reports that
+ * change too.
+ */
 async function claim({ path, metadata }: GuardLoss, { client }: GuardRestorationDeps): Promise<void> {
   try {
     await claimFields(client, path, { metadata })

@@ -10,11 +10,9 @@ import { createReflector, type Reflector } from '../kube/reflector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createPoolMembers } from './pool-members.ts'
 
-/** A pod without its sidecar is in the status of its Gateway within 30 s. */
+/** Interval of sweeps, so that the status of a Gateway shows a pod without a sidecar within 30 s. */
 const SWEEP_MS = 20_000
-/**
- * Reflector metrics that discard all counts, because the operator's metrics cover the watches of custom resources only.
- */
+/** Discards the counts of a reflector: the metrics of the operator do not cover its watch. */
 export const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 
 export type PodWatchdog = {

@@ -8,7 +8,7 @@ import type { EventRecorder } from '../kube/events.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf } from '../kube/objects.ts'
 
-/** Version of the API of agent-sandbox, in which events name its objects and Sandboxes are deleted. */
+/** API version of agent-sandbox for Events about its objects and for deletions of Sandboxes. */
 const VERSION = 'v1beta1'
 const SANDBOXES = { base: `/apis/${SANDBOX_GROUP}/${VERSION}`, plural: 'sandboxes' }
 
@@ -18,21 +18,24 @@ export type PoolMembersDeps = {
   readonly sandboxes: Omit<Sandboxes, 'stop' | 'templateNamespaces'>
 }
 
-/** Pods of warm pools that were created before their SandboxTemplate named a Gateway. */
+/** Handles pods of warm pools that were created before their SandboxTemplate named a Gateway. */
 export type PoolMembers = {
   /** Returns the pod with the Gateway of its SandboxTemplate, if the pod has no annotation of its own. */
   expected(pod: RunningPod): RunningPod
   /** Records an Event on the pool of a pod without a sidecar. */
   report(pod: RunningPod): void
   /**
-   * Deletes the Sandbox of a pod to which `expected` gave the Gateway, so that its pool creates another one; a Sandbox with a
-   * claim stays. Resolves with false for any other pod, which eviction replaces.
+   * Deletes the Sandbox of a pod to which `expected` added the Gateway, so that the pool creates another Sandbox; a
+   * Sandbox with a claim stays. Resolves with false for any other pod, which the caller evicts.
    */
   replace(pod: RunningPod): Promise<boolean>
 }
 
 export function createPoolMembers({ client, recorder, sandboxes }: PoolMembersDeps): PoolMembers {
-  /** Pods that have the Gateway of their SandboxTemplate here. Evicted, they would come back without it. */
+  /**
+   * Copies of pods to which `expected` added the Gateway of their SandboxTemplate. After an eviction, their Sandbox
+   * would create the pod without the Gateway again.
+   */
   const withGateway = new WeakSet<RunningPod>()
 
   function sandboxOf({ metadata }: RunningPod): (Sandbox & { readonly name: string }) | null {
@@ -86,7 +89,10 @@ export function createPoolMembers({ client, recorder, sandboxes }: PoolMembersDe
   }
 }
 
-/** The resource version refuses the deletion of a Sandbox that a claim has adopted meanwhile. */
+/**
+ * Deletes a Sandbox. With the resource version as a precondition, the API server refuses the deletion if a claim has
+ * adopted the Sandbox meanwhile.
+ */
 async function deleteSandbox(
   client: KubeClient,
   path: string,

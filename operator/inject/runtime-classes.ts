@@ -16,7 +16,7 @@ export type RuntimeClasses = RuntimeLookup & {
 
 type RuntimeClass = KubeObject & { readonly handler: string }
 
-/** Opens the informer cache of RuntimeClasses, whose handlers tell the runtimes of pods. */
+/** Opens the informer cache of RuntimeClasses, whose handlers identify the runtimes of pods. */
 export function startRuntimeClasses(deps: {
   readonly client: KubeClient
   readonly log: Logger

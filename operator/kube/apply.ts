@@ -37,8 +37,8 @@ export async function applyStatus(
 }
 
 /**
- * Returns the members of `status` that the custom resource definition does not declare. Server-side apply refuses a body
- * with such a member, whereas other writes prune it.
+ * Returns the members of `status` that the custom resource definition does not declare. Server-side apply refuses a
+ * body with such a member, whereas other writes prune it.
  */
 function undeclaredFields(error: unknown): readonly string[] {
   if (!(error instanceof ChaperoneError)) return []

@@ -30,11 +30,11 @@ export type EventRecorderDeps = {
   readonly instance: string
 }
 
-/** Namespace of Events about cluster-scoped objects. The API server admits no other. */
+/** Namespace of Events about cluster-scoped objects. The API server admits no other namespace. */
 const CLUSTER_NAMESPACE = 'default'
 const REPEAT_MS = 10 * 60_000
 const MAX_REMEMBERED = 10_000
-/** Maximum length of the note, a limit of the API server. */
+/** Maximum length of the note in characters, a limit of the API server. */
 const MAX_NOTE = 1_024
 
 export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {

@@ -29,7 +29,7 @@ export function hasCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof ChaperoneError && error.code === code
 }
 
-/** Returns the milliseconds of a Retry-After header; null without the header. */
+/** Returns the Retry-After of an error response in milliseconds; null without the header, and for other errors. */
 export function retryAfterMs(error: unknown): number | null {
   const seconds = error instanceof ChaperoneError ? error.options.retryAfterS : undefined
   return seconds === undefined ? null : seconds * 1_000

@@ -44,9 +44,9 @@ type Lease = {
 }
 
 /**
- * Elects one leader at a time by a Lease. Clocks of other processes are not trusted: a lease has expired when it did not
- * change for its duration by the local clock. The leader counts from the moment it sent its renewal, so it stops before
- * another candidate starts.
+ * Elects one leader at a time by a Lease. Clocks of other processes are not trusted: a lease has expired when it did
+ * not change for its duration by the local clock. The leader counts from the moment it sent its renewal, so it stops
+ * before another candidate starts.
  */
 export function createElection(deps: ElectionDeps): Election {
   const { timing = LEASE_TIMING } = deps
@@ -103,8 +103,8 @@ async function keepRenewing(lock: LeaseLock, timing: LeaseTiming, signal: AbortS
 
 type LeaseLock = {
   /**
-   * Acquires a free lease, or renews the lease of this process. Returns false when another process holds the lease or
-   * the API server did not answer.
+   * Acquires a free lease, or renews the lease of this process. Returns false when another process holds the lease or a
+   * call failed.
    */
   tryAcquire(signal: AbortSignal): Promise<boolean>
   /** Returns the time at which the last successful renewal was sent, by the monotonic clock. */

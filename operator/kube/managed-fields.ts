@@ -19,14 +19,16 @@ export function managedFieldsOf({ metadata }: KubeObject): readonly ManagedField
   return (metadata as { readonly managedFields?: readonly ManagedFields[] }).managedFields ?? []
 }
 
-/** Reports whether the entry is that of the server-side apply of the operator, whichever replica or version wrote it. */
+/**
+ * Reports whether the entry is that of the server-side apply of the operator, whichever replica or version wrote it.
+ */
 function isOwn({ manager, operation, subresource = '' }: ManagedFields): boolean {
   return manager === FIELD_MANAGER && operation === 'Apply' && subresource === ''
 }
 
 /**
- * Returns the names of the other clients that own content of the object. Labels and annotations of other products do not
- * count, nor does a status.
+ * Returns the names of the other clients that own content of the object. Labels and annotations of other products do
+ * not count, nor does a status.
  */
 export function otherManagers(entries: readonly ManagedFields[]): readonly string[] {
   const others = entries.filter((entry) => !isOwn(entry) && (entry.subresource ?? '') === '')
@@ -40,8 +42,8 @@ export function otherManagers(entries: readonly ManagedFields[]): readonly strin
 }
 
 /**
- * Reports whether another client changed content of the object: it owns content, or fields that the operator applied are
- * gone, although the operator did not write. `before` is null when the object was not seen before.
+ * Reports whether another client changed content of the object: it owns content, or fields that the operator applied
+ * are gone, although the operator did not write. `before` is null when the object was not seen before.
  */
 export function isChangedByOthers(
   before: readonly ManagedFields[] | null,

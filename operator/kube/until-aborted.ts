@@ -1,4 +1,6 @@
-/** Resolves with true when `work` settles; with false when the signal is aborted first. */
+/**
+ * Resolves with true when `work` resolves, with false when the signal is aborted first. Rejects when `work` rejects.
+ */
 export async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
   const aborted = Promise.withResolvers<void>()
   const stop = () => aborted.resolve()

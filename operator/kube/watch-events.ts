@@ -23,8 +23,9 @@ const Line = z.discriminatedUnion('type', [
 const MAX_LINE_CHARS = 16 * 1024 * 1024
 
 /**
- * Parses the events of a watch, one JSON object a line. Throws `gone` for an ERROR event with code 410, and `not_ready` for
- * any other ERROR event and for a truncated or invalid line. Earlier events stay valid; the caller opens the watch again.
+ * Parses the events of a watch, one JSON object a line. Throws `gone` for an ERROR event with code 410, and `not_ready`
+ * for any other ERROR event and for a truncated or invalid line. Earlier events stay valid; the caller opens the watch
+ * again.
  */
 export async function* watchEvents(body: AsyncIterable<Buffer | string>): AsyncGenerator<WatchEvent> {
   const decoder = new TextDecoder()

@@ -25,8 +25,8 @@ type RunningPod = KubeObject & { readonly status?: { readonly podIP?: string } }
 type Needed = EgressTarget & { readonly selection: LabelledPods }
 
 /**
- * Explains why a sidecar may not reach the control plane or DNS: the NetworkPolicies that select its pod, and the rule that
- * they lack, as YAML. Resolves with null when no NetworkPolicy prevents it, or the pod does not exist.
+ * Explains why a sidecar may not reach the control plane or DNS: the NetworkPolicies that select its pod, and the rule
+ * that they lack, as YAML. Resolves with null when no NetworkPolicy prevents it, or the pod does not exist.
  */
 export async function egressCause(
   deps: EgressCauseDeps,
@@ -53,7 +53,7 @@ export async function egressCause(
   return `egress of the pod is limited by NetworkPolicy ${someNames(names)}, and no connection to ${lacking} is admitted. Add to spec.egress:\n${missing.map(ruleText).join('\n')}`
 }
 
-/** Returns the cause of `egressCause` as text, or where to find the cause. */
+/** Returns the result of `egressCause`, or for null and an empty text a sentence that says where to find the cause. */
 export function egressCauseText(cause: string | null): string {
   return (
     cause ||

@@ -87,7 +87,10 @@ export function admitsEgress(
   }
 }
 
-/** A port by name counts as the right one: the names of ports are not known here. */
+/**
+ * Reports whether a rule admits the port. A port that the rule gives by name counts as a match, because the port names
+ * of pods are not known here.
+ */
 function hasPort({ ports }: EgressRule, { protocol, port }: EgressTarget['ports'][number]): boolean {
   if (ports === undefined || ports.length === 0) return true
   return ports.some(({ protocol: given = 'TCP', port: first, endPort }) => {
@@ -111,7 +114,7 @@ function isIn(cidr: string, address: string): boolean {
   return range.check(address, type)
 }
 
-/** Matches labels as the API server does: an absent or empty selector selects everything. */
+/** Matches labels as NetworkPolicies do: an absent or empty selector selects everything. */
 function selects({ matchLabels = {}, matchExpressions = [] }: Selector = {}, labels: Labels): boolean {
   return (
     Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&

@@ -11,7 +11,10 @@ export const NETWORK_POLICIES = { base: '/apis/networking.k8s.io/v1', plural: 'n
 /** A NetworkPolicy of one name, which the operator keeps in every namespace that needs it. */
 export type WantedPolicy = {
   readonly name: string
-  /** Returns the spec; null while the namespaces are not known yet, so that nothing is written or deleted. */
+  /**
+   * Returns the spec and the namespaces that need the policy; null while the namespaces are not known yet, so that
+   * nothing is written or deleted.
+   */
   readonly wanted: () => { readonly namespaces: ReadonlySet<string>; readonly spec: object } | null
 }
 
@@ -20,8 +23,8 @@ export type PolicyChange = { readonly name: string; readonly namespace: string }
 
 export type NetworkPolicies = {
   /**
-   * Applies the missing policies and deletes those of namespaces that need none. Writes nothing where the stored policy is
-   * the one of the last write. Rejects when a write fails.
+   * Applies the missing policies and deletes those of namespaces that need none. Writes nothing where the stored policy
+   * is the one of the last write. Rejects when a write fails.
    */
   reconcile(): Promise<void>
   isStored(name: string, namespace: string): boolean
@@ -35,12 +38,12 @@ export type NetworkPoliciesDeps = {
   readonly timing?: ReflectorTiming
 }
 
-/** Reflector metrics that discard all counts, because the operator's metrics cover the watches of custom resources only. */
+/** Discards the counts of the reflectors: the metrics of the operator do not cover these watches. */
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 
 /**
- * Keeps NetworkPolicies of fixed names, so that rights can be limited to the names. Only one process may reconcile at a time:
- * replicas of two versions would overwrite each other's specs.
+ * Keeps NetworkPolicies of fixed names, so that rights can be limited to the names. Only one process may reconcile at a
+ * time: replicas of two versions would overwrite each other's specs.
  */
 export function startNetworkPolicies(
   deps: NetworkPoliciesDeps,

@@ -21,15 +21,15 @@ export type ProxyEnvPolicyOptions = Pick<SandboxPolicyOptions, 'ownNamespace' | 
   /** Null: no pod is isolated. */
   readonly upstreams: Upstreams | null
   /**
-   * Returns the namespaces in which pods with `proxyEnv` run, or may be created by a Gateway; null while the pods are not
-   * known yet.
+   * Returns the namespaces in which pods with `proxyEnv` run, or may be created by a Gateway; null while the pods are
+   * not known yet.
    */
   readonly proxied: () => ReadonlySet<string> | null
 }
 
 /**
- * Returns the NetworkPolicy that leaves pods with `proxyEnv` only what their sidecars need: control plane, DNS and upstreams. It
- * applies to the pod as a whole, so the agent can reach the same addresses.
+ * Returns the NetworkPolicy that leaves pods with `proxyEnv` only what their sidecars need: control plane, DNS and
+ * upstreams. A NetworkPolicy applies to the pod as a whole, so the agent can reach the same addresses.
  */
 export function proxyEnvPolicy({ upstreams, proxied, ...options }: ProxyEnvPolicyOptions): WantedPolicy {
   const spec = {

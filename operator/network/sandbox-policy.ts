@@ -37,8 +37,9 @@ export type SandboxPolicyOptions = {
 }
 
 /**
- * Returns the NetworkPolicy for governed pods of SandboxTemplates, in every namespace with both. The policy that agent-sandbox
- * makes for a template admits public addresses only, so the sidecar would reach neither control plane nor DNS.
+ * Returns the NetworkPolicy for governed pods of SandboxTemplates, in every namespace that can have governed pods and
+ * has a SandboxTemplate. The policy that agent-sandbox creates for a template admits public addresses only, so the
+ * sidecar would reach neither control plane nor DNS.
  */
 export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
   const spec = specOf(options)
@@ -53,7 +54,10 @@ export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
   }
 }
 
-/** Both labels select only pods that the policy of their template isolates, so no pod is isolated by this policy alone. */
+/**
+ * Together, both labels select only pods that the policy of their template isolates, so no pod is isolated by this
+ * policy alone.
+ */
 function specOf(options: SandboxPolicyOptions): object {
   return {
     podSelector: {

@@ -182,8 +182,8 @@ function reject({ puts, removals }: Changes, error: unknown): void {
 }
 
 /**
- * Reports whether the control plane refused the change set. The objects of a refused set are sent one by one, so that
- * an invalid object does not block the others.
+ * Reports whether the control plane refused the change set, or failed on it (500). The objects of such a set are sent
+ * one by one, so that an invalid object does not block the others.
  */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ChaperoneError)) return false

@@ -9,7 +9,7 @@ import type { PushedObjects } from './pushed-objects.ts'
 
 /** All objects of one source, with the problems of its files. */
 export type CompleteSet = {
-  /** Push bodies by key, in the order in which the control plane reads them. */
+  /** Push bodies by key (`Kind/namespace/name`), in the order of the change set. */
   readonly bodies: ReadonlyMap<string, PushBody>
   readonly problems: readonly ManifestProblem[]
 }
@@ -76,8 +76,8 @@ async function pushDue(
 }
 
 /**
- * Pushes each Gateway that activates a kill switch in a request of its own, so that the kill switch takes effect even if
- * its set fails.
+ * Pushes each Gateway that activates a kill switch in a request of its own, so that the kill switch takes effect even
+ * if its set fails.
  */
 async function pushKillSwitches(
   client: Pick<ControlPlaneClient, 'put'>,

@@ -5,8 +5,8 @@ import { createBatch } from './batch.ts'
 import type { PushedObjects } from './pushed-objects.ts'
 
 /**
- * Result of pushing one object. `reply` is the control plane's reply to exactly this content. A `failure` beside it
- * means that a repeated push of the content failed. `isNew` is true for the first successful push of the content.
+ * Result of pushing one object. `reply`: last reply of the control plane to exactly this content; null without one.
+ * `failure`: why the push failed; null after a success. `isNew`: true for the first successful push of the content.
  */
 export type PushResult = {
   readonly reply: PushReply | null

@@ -62,7 +62,10 @@ function readyOf([accepted, resolved, programmed]: readonly [Verdict, Verdict, V
   return verdict('Ready', 'False', [reason, unmet.message])
 }
 
-/** Returns the `Degraded` condition without warnings about the credential, which `ResolvedRefs` contains. */
+/**
+ * Returns the `Degraded` condition with the warnings of the reply. All warnings are omitted while the credential has a
+ * problem, which `ResolvedRefs` contains.
+ */
 function degradedOf({ reply, credential }: StatusFacts): Verdict {
   const hasOwnWarnings = reply !== null && reply.warnings.length > 0 && credential?.problem == null
   return hasOwnWarnings

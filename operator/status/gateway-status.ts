@@ -59,8 +59,8 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
 }
 
 /**
- * Returns the layer of a Gateway: the weakest of its pods, which may be older than the spec. A ready sidecar has proved the
- * capture of its pod; the spec alone proves nothing.
+ * Returns the layer of a Gateway: the weakest of its pods, which may be older than the spec. A ready sidecar has proved
+ * the capture of its pod; the spec alone proves nothing.
  */
 function layerOf({ spec }: CustomResource<'Gateway'>, { pods, notIsolatedIn }: GatewayFacts): string {
   const { ready, cooperative, isolatedIn } = pods
@@ -141,7 +141,7 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly stri
   return verdict('BypassDetected', 'True', ['CaptureBroken', text])
 }
 
-/** Returns the `BypassPossible` condition. The widest bypass is its reason; its text names every one. */
+/** Returns the `BypassPossible` condition. The reason is that of the widest bypass; the message names all of them. */
 function possible({ interception, inbound }: GatewaySpec, facts: GatewayFacts): Verdict {
   const { changingUser, unknownUser, vsock, admittingInbound } = facts.pods
   const admitting = inbound === 'deny' ? [...admittingInbound] : []
@@ -221,7 +221,7 @@ function processVerdicts({ state }: GatewayFacts): readonly Verdict[] {
   ]
 }
 
-/** Returns the name of a process, and of the agent of a sidecar. */
+/** Returns the id of a process, with the agent if the process is a sidecar. */
 function nameOf({ process_id: id, agent }: GatewayProcess): string {
   return agent === null ? id : `${id} of agent ${agent}`
 }
@@ -252,8 +252,8 @@ function podVerdicts({ pods, disconnected }: GatewayFacts, namespace: string): r
 }
 
 /**
- * Returns the causes with their pods. NetworkPolicies of other namespaces are shown only there, in the Events of the pods:
- * readers of the Gateway may have no right to see them.
+ * Returns the causes with their pods. NetworkPolicies of other namespaces are shown only there, in the Events of the
+ * pods: readers of the Gateway may have no right to see them.
  */
 function causesOf(disconnected: readonly Disconnected[], namespace: string): readonly string[] {
   const isOwn = (pod: string) => pod.startsWith(`${namespace}/`)

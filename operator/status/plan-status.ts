@@ -22,8 +22,9 @@ export function planStatus(kind: ResourceKind, object: CustomResource, facts: St
 }
 
 /**
- * Reports whether the control plane is unreachable and never confirmed this content. The status of the object then
- * stays as it is, except for the `Stale` condition.
+ * Reports whether the push failed before this process had any reply to this content, while the status already describes
+ * this generation, for example after a change of the leader. The status then stays as it is, except for the `Stale`
+ * condition.
  */
 function isUnconfirmed({ metadata, status }: CustomResource, { reply, failure }: StatusFacts): boolean {
   return reply === null && failure !== null && status?.observedGeneration === (metadata.generation ?? 1)
@@ -80,7 +81,10 @@ function undeclaredVerdict(kind: ResourceKind, { undeclared }: StatusFacts): Ver
   return verdict('Degraded', 'True', ['DefinitionOutdated', text])
 }
 
-/** The text has no times, because every change of a text is a write of the status. */
+/**
+ * Returns the `Degraded` condition of a failing credential. The text has no times, because every change of a text is a
+ * write of the status.
+ */
 function credentialVerdicts({ credentialError }: StatusFacts): readonly Verdict[] {
   if (credentialError === null) return []
   const text = `the credential could not be refreshed, and the last one is sent until it expires: ${credentialError}`

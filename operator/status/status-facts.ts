@@ -33,7 +33,10 @@ export type GatewayFacts = {
   readonly notIsolatedIn: readonly string[]
   /** Pods whose sidecar has had no connection to the control plane for over 60 s. */
   readonly disconnected: readonly Disconnected[]
-  /** Pods without a sidecar, as `namespace/name`. */
+  /**
+   * Pods that bypass their gateway, or can, as `namespace/name`: without a sidecar, or with a container that runs as
+   * the user of the proxy.
+   */
   readonly bypassing: readonly string[]
   /** Fields that are below a floor of the installation. */
   readonly belowFloor: readonly FieldBelowFloor[]

@@ -11,7 +11,7 @@ import { createLimit } from './concurrency-limit.ts'
 export type StatusWriter = {
   /**
    * Writes the status unless it equals the current one. A change of counts alone is delayed until the last write of
-   * counts is `countsMs` old. Returns the milliseconds until the next write is due, otherwise null.
+   * counts is `countsMs` old. Returns the milliseconds until the next write is due; null if none is due.
    */
   write(kind: ResourceKind, object: CustomResource, status: ResourceStatus): Promise<number | null>
   /** Returns the object's status. A newer write of this process has precedence until the watch delivers it. */
@@ -35,7 +35,9 @@ export type StatusWriterDeps = {
 /** Time for which a write of this process has precedence over the cached object. */
 const ECHO_MS = 5_000
 const WRITES_AT_A_TIME = 8
-/** Time after which a field that was not declared is written again: the custom resource definition may be newer then. */
+/**
+ * Time after which a field that was not declared is written again: the custom resource definition may be newer then.
+ */
 const UNDECLARED_MS = 10 * 60_000
 
 type Written = { readonly uid: string; readonly status: ResourceStatus; readonly at: number }
@@ -43,7 +45,7 @@ type Written = { readonly uid: string; readonly status: ResourceStatus; readonly
 export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
   const { client, onWrite, countsMs } = deps
   const written = new Map<string, Written>()
-  /** Time of the last write of each Gateway. */
+  /** Monotonic time (ms) of the last status write of each Gateway, by key. */
   const countedAt = new Map<string, number>()
   const limit = createLimit(WRITES_AT_A_TIME)
   const undeclared = createUndeclaredFields(deps)
@@ -89,8 +91,8 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
 }
 
 /**
- * Remembers the fields of the status that custom resource definitions lack, so that these fields are not written again and
- * again. They are tried again at intervals.
+ * Remembers the fields of the status that custom resource definitions lack, so that these fields are not written again
+ * and again. They are tried again at intervals.
  */
 function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
   type Known = { readonly fields: readonly string[]; readonly at: number }

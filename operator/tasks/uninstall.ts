@@ -18,8 +18,9 @@ const ADMISSION = '/apis/admissionregistration.k8s.io/v1'
 const POLL_MS = 500
 
 /**
- * Prepares the removal of the operator: stops its pods, which would write the rest again, then deletes the webhook
- * configurations, admission policies and NetworkPolicies, then removes the finalizers of former versions. Custom resources stay.
+ * Prepares the removal of the operator: stops its pods, which would otherwise write the deleted objects again, then
+ * deletes the webhook configurations, admission policies and NetworkPolicies, then removes the finalizers of former
+ * versions. Custom resources stay.
  */
 export async function uninstall({ client, namespace, signal, print }: TaskContext): Promise<void> {
   await stopOperator(client, namespace, signal)

@@ -7,7 +7,7 @@ import { CA_LIFETIME_MS, type CertificateAuthority } from './leaf.ts'
  */
 const PROPAGATION_MS = 10 * 60_000
 
-/** The current certificate authority (CA), and the previous one while its leaf certificates are valid. */
+/** The current certificate authority (CA), and during a rotation the previous one until it expires. */
 export type CertificateAuthorities = {
   readonly current: CertificateAuthority
   readonly previous?: CertificateAuthority

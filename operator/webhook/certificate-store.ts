@@ -27,7 +27,9 @@ const Secret = z.looseObject({
   data: z.record(z.string(), z.string()).default({}),
 })
 
-/** Stores the certificate authorities in a Secret of the installation, and their bundle in both webhook configurations. */
+/**
+ * Stores the certificate authorities in a Secret of the installation, and their bundle in both webhook configurations.
+ */
 export function createCertificateStore(
   client: KubeClient,
   { ownNamespace, target }: { readonly ownNamespace: string; readonly target: () => WebhookTarget },

@@ -17,7 +17,10 @@ export const CONFIGURATIONS = {
 export const WEBHOOK_PATHS = {
   /** Path for every pod of a namespace with the label value `required`. */
   required: '/pods/required',
-  /** Path for annotated pods of every other namespace, for debug containers, and for changes of the label of governed pods. */
+  /**
+   * Path for annotated pods of every other namespace, for debug containers, and for changes of the label of governed
+   * pods.
+   */
   annotated: '/pods/annotated',
   /** Path for custom resources of Chaperone in every namespace. */
   manifests: '/manifests',

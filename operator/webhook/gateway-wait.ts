@@ -7,7 +7,10 @@ const MAX_WAITING = 100
 
 export type GatewayWait = (isMissing: () => boolean) => Promise<void>
 
-/** Creates the function that waits until the Gateway of a pod is in the informer cache, for `patienceMs` at most. */
+/**
+ * Creates the function that waits, for `patienceMs` at most, until the Gateway and the other objects that a pod depends
+ * on are in the informer caches.
+ */
 export function createGatewayWait({ patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING } = {}): GatewayWait {
   let waiting = 0
   return async (isMissing) => {

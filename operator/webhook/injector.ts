@@ -44,8 +44,8 @@ export function serviceHosts(name: string, namespace: string): readonly [string,
 }
 
 /**
- * Opens the webhook of a replica: certificates, server and webhook configurations. The configurations are written once the
- * server listens. Rejects when the Secret or a configuration cannot be written, or the port is in use.
+ * Opens the webhook of a replica: certificates, server and webhook configurations. The configurations are written once
+ * the server listens. Rejects when the Secret or a configuration cannot be written, or the port is in use.
  */
 export async function openInjector(deps: InjectorDeps): Promise<Injector> {
   const { client, log, ownNamespace, hosts } = deps

@@ -31,9 +31,9 @@ export type IssuedCertificateDeps = Pick<CertificateDeps, 'nowMs' | 'onLeaf' | '
 type Current = { readonly leaf: Leaf; readonly caPem: string }
 
 /**
- * Serves the certificate that another program issues and renews. Trusts its CA, and a replaced CA for ten minutes, because
- * replicas read the Secret at different times. A Secret that is deleted, incomplete or inconsistent changes nothing.
- * Rejects when there is no valid certificate within two minutes.
+ * Serves the certificate that another program issues and renews, for example cert-manager. Trusts its CA, and a
+ * replaced CA for ten minutes, because replicas read the Secret at different times. A Secret that is deleted,
+ * incomplete or inconsistent changes nothing. Rejects when there is no valid certificate within two minutes.
  */
 export async function createIssuedCertificates(deps: IssuedCertificateDeps): Promise<Certificates> {
   const { port, nowMs, onLeaf, onFailure } = deps
@@ -51,7 +51,7 @@ export async function createIssuedCertificates(deps: IssuedCertificateDeps): Pro
     const isRenewed = next.leaf.certPem !== current.leaf.certPem
     if (next.caPem !== current.caPem) replaced = { caPem: current.caPem, untilMs: nowMs() + KEEP_MS }
     current = next
-    // The API servers trust the CA before the webhook shows its leaf.
+    // The bundle is written first, because the API servers must trust the CA before the webhook presents the new leaf.
     if (isPublished) await publish()
     if (isRenewed) onLeaf(next.leaf)
   }

@@ -14,8 +14,8 @@ export type IssuedUids = {
 }
 
 /**
- * Tracks the proxy uids that this process issued. A pod with any other uid gets a new one: an image can be built to run as
- * any uid, so its author must not choose the uid of the proxy.
+ * Tracks the proxy uids that this process issued. A pod with any other uid gets a new one: an image can be built to run
+ * as any uid, so its author must not choose the uid of the proxy.
  */
 export function createIssuedUids(nowMs: () => number): IssuedUids {
   const issued = new Map<number, number>()

@@ -27,7 +27,7 @@ import type { AdmittedPod } from '../cluster/pod-index.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 import type { IssuedUids } from './issued-uids.ts'
 
-/** The controller of a pod that is being created, which carries the Event because the pod does not exist. */
+/** The controller of a pod that is being created. Events are recorded on it, because the pod does not exist yet. */
 export type RefusedOwner = Owner & { readonly namespace: string; readonly uid: string }
 
 export type ReviewDeps = {
@@ -39,7 +39,10 @@ export type ReviewDeps = {
   readonly agentElsewhere: (admitted: AdmittedPod) => GovernedPod | undefined
   readonly sandboxes: SandboxLookup
   readonly runtimes: RuntimeLookup
-  /** Returns the state of the NetworkPolicy around pods with `proxyEnv` in a namespace. Absent: there is none. */
+  /**
+   * Returns the state of the NetworkPolicy around pods with `proxyEnv` in a namespace. Absent: the installation has no
+   * such policy.
+   */
   readonly isolationOf?: (namespace: string) => Isolation
   readonly settings: Omit<
     InjectOptions,
@@ -48,13 +51,15 @@ export type ReviewDeps = {
   readonly uids: IssuedUids
   /** Called with every refusal but those of dry runs. Must not block. */
   readonly onRefused: (owner: RefusedOwner, message: string) => void
-  /** Called with a sentence about the interception that `interception: auto` chose, except for dry runs. Must not block. */
+  /**
+   * Called with a sentence about the interception that `interception: auto` chose, except for dry runs. Must not block.
+   */
   readonly onChoice?: (owner: RefusedOwner, message: string) => void
 }
 
 /**
  * Reviews a pod that is being created, debug containers that are added to a governed pod, or a change of its label.
- * `isRequired`: the API server matched the label of the namespace. Makes no calls.
+ * `isRequired`: true when the API server matched the label value `required` of the namespace. Makes no calls.
  */
 export function reviewPod(
   request: AdmissionRequest,
@@ -139,7 +144,9 @@ function factsOf({ request, pod, gateway }: NewPod, deps: ReviewDeps): PodFacts 
   return refusal === null ? { kind: 'known', identity, ...way } : { kind: 'refused', refusal }
 }
 
-/** Refusal of a pod whose Sandbox is not in the cache of the operator yet. The controller of the Sandbox tries again. */
+/**
+ * Refusal of a pod whose Sandbox is not in the cache of the operator yet. The controller of the Sandbox tries again.
+ */
 const UNKNOWN_SANDBOX = refusal(
   'metadata.ownerReferences',
   'the operator does not know the Sandbox of this pod or its SandboxTemplate yet, so the agent of the pod is not known',
@@ -203,7 +210,7 @@ const POD_SECURITY_LABEL = 'pod-security.kubernetes.io/enforce'
 
 /**
  * Refuses a pod whose agent already runs under another Gateway: the agent would switch between the Gateways with every
- * call of its pods. The pod of a Sandbox is also refused as the agent of any other workload.
+ * call of its pods. A pod of a Sandbox is also refused when its agent name belongs to any other workload.
  */
 function sharedName(
   { request: { namespace }, pod: { metadata }, gateway, identity }: Named,
@@ -239,8 +246,8 @@ function reviewEphemeral(request: AdmissionRequest): AdmissionResponse {
 }
 
 /**
- * Keeps the label of a governed pod, onto which agent-sandbox writes the label of the template again. The value `enabled` of a
- * template has the same meaning.
+ * Restores the label value `injected` of a governed pod when agent-sandbox copies the value `enabled` of the pod
+ * template to it. Both values request injection.
  */
 function reviewChange(request: AdmissionRequest): AdmissionResponse {
   const [before, after] = [PodSchema.safeParse(request.oldObject), PodSchema.safeParse(request.object)]

@@ -31,7 +31,10 @@ export type WebhookDeps = ReviewDeps &
     /** Port to listen on; 0: any free port. */
     readonly port: number
     readonly leaf: Leaf
-    /** False until the informer caches are filled. Until then the response is 503, so that no pod is admitted ungoverned. */
+    /**
+     * False until the informer caches are filled. Until then the response is 503, so that no pod is admitted
+     * ungoverned.
+     */
     readonly isReady: () => boolean
     /** Called after each review, with its duration in milliseconds. `failed`: an unexpected error. */
     readonly onReview: (review: Review, durationMs: number) => void
@@ -101,8 +104,8 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
 }
 
 /**
- * Reports whether the Gateway, the Sandbox or the RuntimeClass of the pod is missing. Returns false on an error, because the review reports
- * the same error.
+ * Reports whether the Gateway, the Sandbox or the RuntimeClass of the pod is missing. Returns false on an error,
+ * because the review reports the same error.
  */
 function isMissing(deps: WebhookDeps, request: Parameters<typeof reviewPod>[0], path: Path): boolean {
   try {
@@ -172,9 +175,9 @@ function answer(response: ServerResponse, status: number, body: object): void {
 }
 
 /**
- * Closes the server after requests in flight, which have at most 2 s. A request that meets the end of its connection fails, and
- * so does the creation of its pod: the API server repeats no POST. Each open connection therefore ends with the response to its
- * next request; only one that has none for 2 s is closed without.
+ * Closes the server gracefully. The API server does not retry a POST, so a request on a connection that is being closed
+ * would fail the creation of its pod. Therefore each open connection is closed with the response to its next request,
+ * or after 2 s without a request. Requests in flight then have another 2 s.
  */
 async function close(server: Server): Promise<void> {
   const untilMs = performance.now() + LAST_REQUEST_MS

@@ -2,8 +2,8 @@ import type { TrafficRecord } from '../../core/record.ts'
 import { ByteQueue } from '../collections/byte-queue.ts'
 
 /**
- * The newest records, for `/internal/traffic`. They are kept as JSON, because a thousand record objects would burden the
- * garbage collector.
+ * The newest records, for `/internal/traffic`. They are kept as JSON, because a thousand record objects would burden
+ * the garbage collector.
  */
 export type RecentRecords = { add(recordJson: Buffer): void; newest(limit: number): TrafficRecord[] }
 

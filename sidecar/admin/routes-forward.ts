@@ -19,7 +19,7 @@ const ConnectorAddChecked = ConnectorAdd.superRefine(({ type, domains, base_url 
 export type ForwardDeps = {
   readonly commands: Commands
   /**
-   * Resolves once a newer snapshot is in force, or after a short timeout, so that a change is effective when the call
+   * Resolves once a newer snapshot is applied, or after a short timeout, so that a change is effective when the call
    * returns.
    */
   readonly untilNewer: (version: number | null) => Promise<void>

@@ -15,8 +15,8 @@ export type KillRouteDeps = {
 
 /**
  * Returns the routes of the kill switch. An activation takes effect on this gateway at once, also while the control
- * plane is unreachable, and is forwarded afterwards. A kill switch that the control plane has stored can only be lifted
- * while the control plane is reachable.
+ * plane is unreachable, and is forwarded afterwards. An activation that the control plane refuses is undone. A kill
+ * switch that the control plane has stored can only be lifted while the control plane is reachable.
  */
 export function killRoutes(deps: KillRouteDeps): readonly ApiRoute[] {
   return [

@@ -9,7 +9,7 @@ export type Health = {
   readonly uptime_seconds: number
   /** Number of active agents in the snapshot. */
   readonly agents: number
-  /** Connector types in force. */
+  /** Types of the Connectors in the snapshot. */
   readonly connectors: readonly string[]
 }
 

@@ -42,7 +42,7 @@ export type ViewDeps = {
   readonly cancellations: Pick<Cancellations, 'report'>
   /** Returns the number of record batches that the ingest quota refused. */
   readonly deferrals: () => number
-  /** Returns the number of cached tokens that are narrowed to one request. */
+  /** Returns the number of cached tokens that are narrowed to the actions of a request. */
   readonly narrowedTokens: () => number
   readonly journalMaxBytes: number
   readonly capture: () => CaptureGauges
@@ -179,7 +179,7 @@ function countsOf({ counts }: Metrics, events: Events, held: number) {
   }
 }
 
-/** Returns the connector type by record id, for every connector with a host. */
+/** Returns the connector type by Connector id, for every connector with a host. */
 function connectorTypes(control: ControlPlane): ReadonlyMap<string, string> {
   const hosts = control.snapshots.current()?.hosts
   const owners = hosts === undefined ? [] : [...hosts.exact.values(), ...hosts.wildcards.values()].flat()

@@ -21,8 +21,9 @@ export type CaptureSocketDeps = {
 
 /**
  * Opens the Unix socket to which `chaperone run --capture` relays the connections of a network namespace. The socket
- * serves the same protocols as the listeners of a pod, but for many agents, each identified by its key. Only this user
- * may open the socket. A path that cannot be used causes a warning, because only `run --capture` needs the socket.
+ * serves the same protocols as the listeners of a pod, but for many agents, each identified by its key. Only the user
+ * of this process may open the socket. A path that cannot be used causes a warning, because only `run --capture` needs
+ * the socket.
  */
 export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> {
   await open(deps).catch((error: unknown) =>

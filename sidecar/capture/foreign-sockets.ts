@@ -17,9 +17,9 @@ export type ForeignSocketsDeps = {
 const EVERY_MS = 3_000
 
 /**
- * Searches periodically for sockets of the proxy's user that belong to another process: an image whose `USER` is the uid of
- * the proxy bypasses the capture. The search does not prove the absence of such a process: it misses a socket that opens
- * and closes between two searches. A finding stays, because the process does.
+ * Searches periodically for sockets of the proxy's user that belong to another process: an image whose `USER` is the
+ * uid of the proxy bypasses the capture. The search does not prove the absence of such a process: it misses a socket
+ * that opens and closes between two searches. A finding is permanent for this process.
  */
 export function watchForeignSockets({
   log,
@@ -33,8 +33,8 @@ export function watchForeignSockets({
   async function look(): Promise<void> {
     if (isFound || uid === undefined) return
     const found = await foreignInodes(uid)
-    // A socket of the proxy that closes during the look is in a table but no longer a descriptor. It is gone at the
-    // next look.
+    // A socket counts only when two searches in a row find it: a socket of the proxy that closes during a search may be
+    // in a table but no longer a descriptor.
     isFound = [...found].some((inode) => suspects.has(inode))
     suspects = found
     if (!isFound) return
@@ -62,5 +62,5 @@ async function foreignInodes(uid: number): Promise<ReadonlySet<string>> {
   return inodes
 }
 
-/** A look that fails for lack of descriptors or memory is repeated by the next one. */
+/** Ignores a search that failed for lack of descriptors or memory. The timer starts the next search. */
 function ignore(): void {}

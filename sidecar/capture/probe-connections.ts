@@ -140,8 +140,8 @@ function swampedSince(): () => Promise<boolean> {
 }
 
 /**
- * Returns the number of SYNs dropped in this network namespace; 0 where the kernel does not report it. Synchronous, because
- * in a busy process an asynchronous read ends after the SYN of the probe was dropped, and would count it.
+ * Returns the number of SYNs dropped in this network namespace; 0 where the kernel does not report it. Synchronous,
+ * because in a busy process an asynchronous read ends after the SYN of the probe was dropped, and would count it.
  */
 function listenDropsNow(): number {
   try {

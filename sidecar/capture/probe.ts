@@ -5,8 +5,8 @@ import type { Log } from '../process/log.ts'
 import { createProbeConnections, type ProbeConnections, type ProbeOutcome } from './probe-connections.ts'
 
 /**
- * `proven`: traffic of the agent reaches our listeners. `bypassed`: a connection left without reaching them.
- * `unproven`: no connection left, but none reached a listener (no listener, or the probe could not be sent).
+ * `proven`: traffic of the agent reaches our listeners. `bypassed`: a connection left the machine without reaching our
+ * listeners. `unproven`: neither was observed (no listener, or the probe could not be sent).
  */
 export type CaptureState = 'unproven' | 'proven' | 'bypassed'
 
@@ -23,8 +23,9 @@ export type ProbeDeps = {
   readonly log: Pick<Log, 'info' | 'warn'>
   readonly onChange: (state: CaptureState) => void
   /**
-   * True when the capture rules drop IPv6. A dropped connection attempt has no answer, as one to a documentation address
-   * that left the machine, so IPv6 is then checked for answers only.
+   * True when the capture rules drop IPv6. A dropped connection attempt gets no answer, and neither does an attempt
+   * that leaves the machine, because no host has the probed address. Over IPv6 only a connection that is accepted
+   * elsewhere then counts as a bypass.
    */
   readonly isIpv6Closed?: boolean
   readonly everyMs?: number
@@ -100,7 +101,10 @@ async function probeAddress(connections: ProbeConnections, address: string): Pro
   return web === 'unreachable' ? null : judge(web, shell)
 }
 
-/** Probes an address of a closed family. Returns null without a bypass, because silence proves no rules. */
+/**
+ * Probes an address of a closed family. Returns null without a bypass, because a missing answer does not prove that the
+ * rules are in effect.
+ */
 async function probeClosed(connections: ProbeConnections, address: string): Promise<CaptureState | null> {
   const outcome = await connections.connect({ address, port: 443, kind: 'tls', isClosed: true })
   return outcome === 'escaped' ? 'bypassed' : null

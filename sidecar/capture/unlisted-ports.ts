@@ -10,7 +10,10 @@ import type { Exchange } from '../pipeline/exchange.ts'
 export type UnlistedPorts = {
   /** Records a request to a host without a connector. */
   note(exchange: Pick<Exchange, 'snapshot' | 'request'>): void
-  /** Returns full sentences for the status of the gateway. `snapshot` is the one in force; null before the first. */
+  /**
+   * Returns full sentences for the status of the gateway. `snapshot` is the current snapshot; null before the first
+   * one.
+   */
   warnings(snapshot: Snapshot | null): readonly string[]
 }
 

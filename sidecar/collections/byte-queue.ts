@@ -1,4 +1,4 @@
-/** Size in bytes of a block, which holds some forty records. */
+/** Size in bytes of a block, which holds about forty records. */
 const BLOCK_BYTES = 64 * 1024
 /** Number of empty blocks that are kept. */
 const MAX_FREE = 16
@@ -10,12 +10,14 @@ const LENGTH = 0x7fff_ffff
 
 type Block = {
   readonly bytes: Buffer
-  /** Offsets of the oldest item that was not removed, and of the end of the newest one. They are equal if there is none. */
+  /**
+   * `from`: offset of the oldest item that was not removed. `to`: end of the newest item. Equal when no item is left.
+   */
   from: number
   to: number
 }
 
-/** Empty blocks of some queues. */
+/** Empty blocks for reuse, shared by several queues. */
 export class BlockPool {
   readonly #free: Buffer[] = []
 
@@ -31,9 +33,9 @@ export class BlockPool {
 }
 
 /**
- * Queue of byte strings, in blocks that are used again. Byte strings that live longer than the young generation lasts, as
- * records do until they are uploaded, would each be an object and some garbage of the old generation, whose collection
- * then took a twentieth of the CPU time of a request in B1.
+ * Queue of byte strings in reusable blocks. Records are queued until they are uploaded, which is longer than V8 keeps
+ * objects in the young generation. As separate objects they would move to the old generation, whose collection took a
+ * twentieth of the CPU time of a request in the benchmark B1.
  */
 export class ByteQueue {
   readonly #pool: BlockPool
@@ -110,7 +112,7 @@ export class ByteQueue {
     block.from = firstLeft(block)
   }
 
-  /** Returns a block, and the offset of the given number of bytes in it. */
+  /** Reserves `length` bytes in a block. Returns the block and the offset of these bytes. */
   #reserve(length: number): { readonly bytes: Buffer; readonly to: number } {
     const last = this.#blocks.at(-1)
     if (last !== undefined && length <= last.bytes.length - last.to) {

@@ -157,8 +157,8 @@ type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log' | 'cancellati
 }
 
 /**
- * Applies a kill state. Acknowledges it only after every exchange that it covers was cut. A stored state older than the
- * one in force is not applied: the gateway reports its own position, so that the replica reads the newer state.
+ * Applies a kill state. Acknowledges it only after every exchange that it covers was cut. A stored state that is older
+ * than the known state is not applied: the gateway reports its own position, so that the replica reads the newer state.
  */
 function applyKill(
   { seq, effective, state }: Extract<DownMessage, { type: 'kill' }>,

@@ -8,7 +8,7 @@ import type { ConditionWaits } from './snapshot/condition-waits.ts'
 export type CredentialRefreshDeps = {
   readonly client: () => ControlClient
   readonly waits: () => ConditionWaits
-  /** Returns the entry of the connector in the current snapshot; null when it has none. */
+  /** Returns the entry of the connector in the current snapshot; null when the snapshot has none. */
   readonly entryOf: (refused: RefusedSecret) => ConnectorEntry | null
   readonly isConnected: () => boolean
   readonly monotonicMs: () => number
@@ -16,7 +16,7 @@ export type CredentialRefreshDeps = {
 
 /** Time limit of the call in milliseconds. */
 const CALL_MS = 2_000
-/** Longest wait in milliseconds for a new secret. Agents wait for it. */
+/** Longest wait in milliseconds for a new secret. Requests of agents wait during this time. */
 const WAIT_MS = 5_000
 /** Milliseconds between two refreshes of one Connector. An upstream may answer 401 for other reasons. */
 const PAUSE_MS = 10_000
@@ -28,11 +28,14 @@ type Refresh = {
   readonly serial: number
   readonly pending: Promise<void> | null
   readonly endedAtMs: number
-  /** Number of the new secret if the upstream refused it too. It answers 401 for another reason then. */
+  /**
+   * Number of the new secret when the upstream refused that secret too, which shows that the 401 has another reason.
+   * Absent otherwise.
+   */
   readonly refusedAgain?: number
 }
 
-/** Creates the port by which requests have a secret replaced that an upstream refused, and wait for a new one. */
+/** Creates the port through which a refused secret is replaced, and on which requests wait for a new secret. */
 export function createCredentialRefresh(deps: CredentialRefreshDeps): CredentialPort {
   const last = new Map<string, Refresh>()
 

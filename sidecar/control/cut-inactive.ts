@@ -3,8 +3,9 @@ import type { LiveExchanges } from './live-exchanges.ts'
 
 /**
  * Aborts the streams and tunnels of agents that are suspended or deleted, and writes the reason into their records.
- * Without the abort, these agents would keep their open connections. Requests that are not forwarded yet are not aborted,
- * because the pipeline decides them again. A forwarded request still gets its response, because its effect has happened.
+ * Without the abort, these agents would keep their open connections. Requests that are not forwarded yet are not
+ * aborted, because the pipeline decides them again. A forwarded request still gets its response, because its effect has
+ * happened.
  */
 export function cutInactive(
   live: Pick<LiveExchanges, 'all'>,

@@ -7,8 +7,9 @@ import { type ControlClient, jsonOf } from './client/client.ts'
 import { postWithin } from './client/post-within.ts'
 
 /**
- * `hit`: the cache had a valid token. `miss`: the control plane issued one. `whole`: the token of the Connector is sent.
- * `kept`: the control plane or the source failed, and the last token is still valid. `unavailable`: no token is valid.
+ * `hit`: the cache had a valid token. `miss`: the control plane issued one. `whole`: the token of the Connector is
+ * sent. `kept`: the control plane or the source failed, and the last token is still valid. `unavailable`: no token is
+ * valid.
  */
 export type NarrowedOutcome = 'hit' | 'miss' | 'whole' | 'kept' | 'unavailable'
 
@@ -22,11 +23,14 @@ export type NarrowedTokensDeps = {
 /** The port, and the number of its cached answers. */
 export type NarrowedTokens = NarrowedTokenPort & { readonly size: number }
 
-/** Time limit of the call in milliseconds. Agents wait for it. */
+/** Time limit of the call in milliseconds. Requests of agents wait during the call. */
 const CALL_MS = 5_000
 /** Milliseconds after a failed call in which the last token is sent without another call. */
 const PAUSE_MS = 2_000
-/** Maximum numbers of needs of one Connector, and of Connectors. The least recently used entry is evicted. */
+/**
+ * Maximum numbers of cached needs for each Connector, and of Connectors with cached needs. The least recently used
+ * entry is evicted.
+ */
 const MAX_NEEDS = 256
 const MAX_CONNECTORS = 1_000
 const NOT_CONNECTED = 'The control plane, which issues tokens for single requests, is not connected.'
@@ -34,13 +38,13 @@ const NO_ANSWER = 'The control plane, which issues tokens for single requests, d
 
 type Kept = {
   readonly answer: Exclude<NarrowedAnswer, { kind: 'unavailable' }>
-  /** Monotonic time in milliseconds from which the reason in `whole` is requested again. */
+  /** Monotonic time in milliseconds until which an answer of kind `whole` is used; 0 for a token. */
   readonly untilMs: number
   /** Monotonic time in milliseconds before which the control plane is not called again. */
   retryAtMs: number
 }
 
-/** Creates the cache of tokens that are narrowed to the actions of one request, by Connector and need. */
+/** Creates the cache of tokens that are narrowed to the actions of a request, by Connector and need. */
 export function createNarrowedTokens({
   client,
   isConnected,
@@ -50,7 +54,9 @@ export function createNarrowedTokens({
   const cache = createAnswers()
   const pending = new Map<string, Promise<NarrowedAnswer>>()
 
-  /** Reports whether the token is valid and from the current source of the Connector. A stored reason does not expire. */
+  /**
+   * Reports whether the token is valid and from the current source of the Connector. A stored reason does not expire.
+   */
   function isUsable({ entry }: TokenRequest, { answer }: Kept): boolean {
     if (answer.kind === 'whole') return true
     const { source, expiresAtMs } = answer.token

@@ -87,7 +87,7 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
     },
     rotate({ path, bytes, isHeld }) {
       const { size } = active
-      // If no closed segment has results, those of the active one may be in an upload, and stay in memory.
+      // If no closed segment has results, results of the active segment may be in an upload, so they stay in memory.
       const isKept = closed.every(({ results }) => results === null || results.size === 0)
       if (!isKept) active.clear()
       const results = isKept ? active : null

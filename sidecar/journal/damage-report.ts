@@ -6,8 +6,8 @@ import { lostLine } from './recovery/sequence-recovery.ts'
 import type { Turn } from './turn.ts'
 
 /**
- * Returns a function that counts, logs and writes the lost ranges of a damaged closed segment. They are written because
- * the segment is deleted after its upload.
+ * Returns a function that counts, logs and writes the lost ranges of a damaged closed segment. The ranges are written
+ * to the active segment, because the damaged segment is deleted after its upload.
  */
 export function damageReport(to: {
   readonly lost: LostRanges

@@ -28,7 +28,7 @@ import { journalUnavailable, unavailableText } from './unavailable.ts'
  * Write-ahead journal in append-only segments `DIR/<processId>-<n>.jsonl`: the intent is written before the first byte
  * goes upstream, the result afterwards. Opening recovers the segments of earlier processes: unacknowledged results are
  * uploaded again under their ids, and intents without a result become records with the note `unknown`. Only the holder
- * of the lock of the data folder may open it.
+ * of the lock of the data folder may open the journal.
  */
 export class Journal implements JournalPort {
   readonly processId: string

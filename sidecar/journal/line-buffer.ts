@@ -6,7 +6,7 @@ const PREFIX = {
   result: Buffer.from('{"phase":"result","record":'),
 } as const satisfies Partial<Record<Phase, Buffer>>
 const FIRST_BYTES = 64 * 1024
-/** End of a line, with the digits of the checksum of no bytes. */
+/** End of a line with a placeholder checksum, whose digits `add` replaces. */
 const END = Buffer.from(lineEnd(''))
 const CRC_AT = END.indexOf('0')
 const CRC_DIGITS = 8

@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * Phase of a segment line such as `{"phase":"intent","record":{…},"crc":"0123abcd"}`. `intent`, `result`: a record before and after its
- * request. `tally`: counters of an aggregate record, whose full form is the last intent with its id. `dropped`: the
- * intent is void, because an aggregate record counts its request or the request was refused. `sequence`, `lost`:
- * sequence numbers of the process whose id is `id`.
+ * Phase of a segment line such as `{"phase":"intent","record":{…},"crc":"0123abcd"}`. `intent`, `result`: a record
+ * before and after its request. `tally`: counters of an aggregate record, whose full form is the last intent with its
+ * id. `dropped`: the intent is void, because an aggregate record counts its request or the request was refused.
+ * `sequence`, `lost`: sequence numbers of the process whose id is `id`.
  */
 export type Phase = 'intent' | 'result' | 'tally' | 'dropped' | 'sequence' | 'lost'
 
@@ -33,8 +33,8 @@ const CRC_DIGITS = 8
 const AFTER_CRC = '"}'.length
 
 /**
- * Returns the record of a result as JSON; null for another phase. The line must have its checksum, so its first bytes are those
- * of a phase.
+ * Returns the record of a result as JSON; null for another phase. The caller must have verified the checksum, so that
+ * the line begins with a known phase.
  */
 export function resultOf(line: Buffer): Buffer | null {
   if (line[PHASE_AT] !== RESULT_INITIAL) return null
@@ -101,8 +101,9 @@ export function parseLine(raw: string): ParsedLine | null {
 }
 
 /**
- * Returns a line without its end; null if the checksum differs. A line of a gateway without checksums ends with the braces of
- * its record and of the line. No part of a line with a checksum has that form, because its braces are not balanced.
+ * Returns a line without its end; null if the checksum differs. A line of an earlier version has no checksum, and ends
+ * with the braces of its record and of the line. A truncated line with a checksum may also end with two braces, but
+ * then contains no valid JSON.
  */
 function startOf(raw: string): string | null {
   const start = raw.slice(0, -END_LENGTH)

@@ -3,7 +3,10 @@ export type LostRange = {
   readonly process_id: string
   readonly from: number
   readonly to: number
-  /** Reason why the control plane does not accept the records; absent for records that were never written. */
+  /**
+   * Reason why the control plane does not accept the records; absent for records that were never written, or were lost
+   * on disk.
+   */
   readonly reason?: 'refused' | 'unreadable' | undefined
 }
 

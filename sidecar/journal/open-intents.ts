@@ -15,7 +15,7 @@ export type IntentGroup = {
 export class OpenIntents {
   readonly #open = new Registry<TrafficRecord>()
   #group: IntentGroup | null = null
-  /** Ids of intents that were written but not flushed. Their requests were refused. */
+  /** Ids of intents whose write or flush failed, which may have a line in the journal. Their requests were refused. */
   #rejected: string[] = []
 
   get size(): number {

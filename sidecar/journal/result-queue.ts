@@ -1,7 +1,7 @@
 import { type BlockPool, ByteQueue } from '../collections/byte-queue.ts'
 import { recordIdOf } from './line.ts'
 
-/** Results as record id and record JSON, oldest first. A `Map` is one. */
+/** Results as record id and record JSON, oldest first. A `Map<string, Buffer>` has this type. */
 export type Results = {
   readonly size: number
   keys(): Iterable<string>
@@ -9,7 +9,9 @@ export type Results = {
   [Symbol.iterator](): Iterator<readonly [string, Buffer]>
 }
 
-/** Results of one segment in memory, oldest first. Only their JSON is kept; ids are read from it when they are needed. */
+/**
+ * Results of one segment in memory, oldest first. Only their JSON is kept; ids are read from it when they are needed.
+ */
 export class ResultQueue {
   readonly #queue: ByteQueue
 

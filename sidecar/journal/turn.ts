@@ -1,6 +1,9 @@
 import type { Log } from '../process/log.ts'
 
-/** A turn of the event loop. At its end its lines are written once, and then the refusals among them are sent. */
+/**
+ * A turn of the event loop. At the end of the turn, its journal lines are written once, and then the refusals that
+ * waited for their records are sent.
+ */
 export class Turn {
   readonly #write: () => void
   readonly #log: Pick<Log, 'warn'>

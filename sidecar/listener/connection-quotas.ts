@@ -6,7 +6,9 @@ export type QuotaLimits = {
   readonly maxConnectionsPerAgent: number
   /** Maximum number of CONNECT tunnels. Each tunnel also counts as a connection. */
   readonly maxTunnelsPerAgent: number
-  /** Maximum number of connections that have not presented an agent's key yet, including those of probes and scrapers. */
+  /**
+   * Maximum number of connections that have not presented an agent's key yet, including those of probes and scrapers.
+   */
   readonly maxUnauthenticated: number
   readonly unauthenticatedTimeoutMs: number
 }
@@ -69,8 +71,8 @@ const MAX_TRUSTED = 32
 
 /**
  * Creates the connection quotas. Unauthenticated connections have a quota of their own. When it is used up, a new
- * connection evicts the oldest one. The gateway therefore always accepts probes, scrapers and clients that present
- * their key at once.
+ * connection evicts the oldest unauthenticated connection. The gateway therefore always accepts probes, scrapers and
+ * clients that present their key at once.
  */
 export function createQuotas(limits: QuotaLimits, onQuota: OnQuota): Quotas {
   /** Unauthenticated connections in the order of arrival, oldest first. */

@@ -16,8 +16,8 @@ export type Front = {
   /** Opens the shared port and resolves with its number. Port 0 selects a free port. */
   listen(port: number, host: string): Promise<number>
   /**
-   * Opens an agent's own proxy port on loopback and resolves with its number. With `accepts` clients must present a
-   * key; without it the port alone identifies the agent (a pod). Rejects when the port is taken.
+   * Opens an agent's own proxy port on loopback and resolves with its number. With `accepts`, clients must present a
+   * key; without `accepts`, the port alone identifies the agent (a pod). Rejects when the port is taken.
    */
   openAgentPort(agent: string, port?: number, accepts?: KeyedPort['accepts']): Promise<number>
   closeAgentPort(agent: string): Promise<void>

@@ -11,8 +11,8 @@ import { openTunnel } from './tunnel.ts'
 import { refusingDeps } from './tunnel-refusal.ts'
 
 /**
- * Agent to which a port belongs; null for the shared port. On a port with `accepts` clients must present a key; without
- * it the port alone identifies the agent.
+ * Agent to which a port belongs; null for the shared port. On a port with `accepts`, clients must present a key;
+ * without `accepts`, the port alone identifies the agent.
  */
 export type PortOwner = ({ readonly agent: string } & Partial<KeyedPort>) | null
 

@@ -104,7 +104,10 @@ function serveDecrypted(deps: FrontDeps, tunnel: Tunnel, { socket, isHttp2, serv
   else serveHttp1({ ...deps, handle }, context, socket, tunnel.deadline).start(null)
 }
 
-/** Returns the TLS context for a host, or the reason why there is none. The client chooses the host name. */
+/**
+ * Returns the TLS context for a host, or the reason why there is none: the client chooses the host name, which may be
+ * invalid.
+ */
 export function contextFor(
   deps: FrontDeps,
   host: string,

@@ -13,7 +13,10 @@ export type MessageIntakeDeps = {
   readonly opening: Exchange
   readonly inner: Pick<InnerExchanges, 'room' | 'runSliced'>
   readonly protocol: Pick<MessageProtocol, 'read'>
-  /** True while the decision about the previous message is pending. `next` is called afterwards. */
+  /**
+   * Returns true while the decision about the previous message is pending, and while the WebSocket closes. `next` is
+   * called after the decision.
+   */
   readonly isBusy: () => boolean
   /**
    * Called with a complete message. The receiver must call `release` once, which returns the bytes of the message to
@@ -32,8 +35,8 @@ export type IncomingMessage = { readonly bytes: Buffer; readonly message: Messag
 type Waiting = { readonly read: Buffer | Refusal; readonly reserved: number }
 
 /**
- * Maximum number of queued messages. At the limit nothing is read from the client, so its disconnect is not detected
- * either. The provider processes 16 messages at once.
+ * Number of queued messages above which nothing is read from the client, so that its disconnect is not detected either.
+ * The provider processes 16 messages at once.
  */
 const MAX_WAITING = 16
 const NO_BYTES: Buffer = Buffer.alloc(0)

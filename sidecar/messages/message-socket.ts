@@ -39,7 +39,7 @@ export class MessageSocket {
   readonly #up: MessageIntake
   readonly #down: ServerFrames
   readonly #flights: InFlightMessages
-  /** Messages of the gateway to the client, until the current message of the server has ended. */
+  /** Frames of the gateway that wait until the current message of the server has been forwarded to the client. */
   readonly #events: Uint8Array[] = []
   readonly #running = new Map<Exchange, Promise<Recorded>>()
   /** The message whose decision is pending; null when there is none. Later messages wait for the decision. */

@@ -3,7 +3,9 @@ import { ChaperoneError } from '../../core/errors.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 import type { Answered, Journaled } from '../pipeline/phases.ts'
 
-/** Reports whether the open connection leads to the upstream of the exchange and has its credential. */
+/**
+ * Reports whether the WebSocket of `opening` still has the upstream and the credential of the connector of `exchange`.
+ */
 export function isSameUpstream(opening: Answered, exchange: Journaled): boolean {
   const then = opening.connector?.entry
   const now = exchange.connector?.entry

@@ -18,10 +18,10 @@ export type ConnectTarget = { readonly host: string; readonly port: number }
 export type Admit = (target: ConnectTarget, credentials: Credentials) => 'intercept' | 'refuse' | 'pipeline'
 
 /**
- * Creates the function that selects how a CONNECT is handled. Some clients, such as undici, request plain HTTP by CONNECT,
- * too, so the gateway's own host is intercepted on port 80. `canRefuseInside` is true when clients of `chaperone run` trust
- * this gateway's certificates for every name. `canRefuseInside` is false in pods, and where the certificate authority has
- * name constraints.
+ * Creates the function that selects how a CONNECT is handled. Some clients, such as undici, request plain HTTP by
+ * CONNECT, too, so the gateway's own host is intercepted on port 80. `canRefuseInside` is true when clients of
+ * `chaperone run` trust this gateway's certificates for every name; false in pods, and where the certificate authority
+ * has name constraints.
  */
 export function createAdmit(ports: Pick<PipelinePorts, 'snapshot'>, canRefuseInside = false): Admit {
   return ({ host, port }, credentials) => {

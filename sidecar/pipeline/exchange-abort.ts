@@ -59,8 +59,8 @@ class Abort implements ExchangeAbort, ExchangeSignal {
 }
 
 /**
- * Returns the reason of an abort as an error. A reason of another type means that the client disconnected or the kill
- * switch cut the exchange.
+ * Returns the reason of an abort as an error. Returns an `AbortError` for a reason that is not an error: a kill switch
+ * aborts with a `KillAbort`.
  */
 export function abortReason(signal: ExchangeSignal): Error {
   return signal.reason instanceof Error

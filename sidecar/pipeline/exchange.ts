@@ -57,7 +57,7 @@ export type Malformed = {
   readonly reason?: 'unknown_host'
 }
 
-/** What the pipeline gives to each exchange that it runs. */
+/** Services of the pipeline for each exchange that it runs. */
 export type ExchangeServices = {
   /** Sets the id of the record of an exchange that is refused. */
   assignRecord(exchange: Exchange): void
@@ -85,9 +85,9 @@ export type ExchangeParts = Pick<
 }
 
 /**
- * State of one request. A listener creates it before parsing, and the pipeline completes it. What is known of the request
- * grows by phases: only the functions of `phases.ts` set the fields of a phase. All fields are set at creation, so that
- * all exchanges share one hidden class of V8.
+ * State of one request. A listener creates it before parsing, and the pipeline completes it. Each phase adds fields,
+ * which only the functions of `phases.ts` set. All fields are set at creation, so that all exchanges share one hidden
+ * class of V8.
  */
 export class Exchange {
   /** Request id `req_…`, sent as X-Request-Id. */
@@ -103,7 +103,10 @@ export class Exchange {
   readonly body: RequestBody
   /** Reply of the listener. An event reply wraps it for a held request whose client accepts server-sent events. */
   reply: Reply
-  /** Fires once when the client disconnects or the kill switch cuts the exchange; `signal.reason` has the cause. */
+  /**
+   * Fires once when the exchange must end, for example when the client disconnects or a kill switch cuts the exchange;
+   * `signal.reason` has the cause.
+   */
   readonly abort: ExchangeAbort
   /** Set by the listener for a malformed request head. */
   malformed: Malformed | undefined
@@ -113,7 +116,7 @@ export class Exchange {
   readonly system: SystemOrder | undefined
   /** WebSocket connection of a message; set only for messages. */
   readonly channel: MessageChannel | undefined
-  /** Results for requests with an equal head on the same connection; null where there are none. */
+  /** Cached results for requests with an equal head on the same connection; null where nothing is cached. */
   readonly template: RequestTemplate | null
   /** The request as parsed, with all that it contained. */
   readonly read: CanonicalRequest | undefined = undefined
@@ -146,18 +149,26 @@ export class Exchange {
   readonly outbound: OutboundEdit | undefined = undefined
   /** Narrowed token of the exchange, or the reason why it has none; null for a connector without such tokens. */
   narrowed: Exclude<NarrowedAnswer, { kind: 'unavailable' }> | null = null
-  /** True when the request is sent again because the upstream refused its short-lived secret. It is sent again once. */
+  /**
+   * True when the request is sent again because the upstream refused its short-lived secret. A request is sent again at
+   * most once.
+   */
   isRepeated = false
-  /** Masks the injected credential in the response. Set when the credential is injected. */
+  /**
+   * Masks the injected credential in the response. Set when the credential is injected; null when the credential has no
+   * text to mask.
+   */
   echoMask: EchoMask | null | undefined = undefined
-  /** Id and sequence number of the record, which are set with the intent, so that intent and result are one record. */
+  /** Id and sequence number of the record. Intent and result have the same, and thus are one record. */
   recordId: string | undefined = undefined
   intentSeq: number | undefined = undefined
   /** Set when the pipeline begins to run the exchange. */
   readonly services: ExchangeServices | undefined = undefined
   /** Aggregate record that counts this refusal; undefined when the refusal has its own record. */
   refusalRow: RefusalRow<RefusalRecord> | undefined = undefined
-  /** Intent in the journal, written before the request is sent upstream; undefined again once the result is recorded. */
+  /**
+   * Intent in the journal, written before the request is sent upstream; undefined again once the result is recorded.
+   */
   readonly intent: OpenIntent | undefined = undefined
   /** Monotonic time in ms at which the request was given to the upstream. It ends the overhead of the gateway. */
   readonly sentAt: number | undefined = undefined
@@ -241,7 +252,7 @@ export class Evaluation {
   /** Hashes of the provider handles that the request names; `handle` is the strictest owner among them. */
   namedHandles: readonly string[] | undefined = undefined
   handle: HandleOwner | undefined = undefined
-  /** Names for the record, which is built twice. */
+  /** Cached names for the record, which is built twice; null before the first time. */
   names: RecordNames | null = null
 
   /** All actions in `named` as one list: those that the request performs or may perform. */
@@ -250,5 +261,5 @@ export class Evaluation {
   }
 }
 
-/** Evaluation of a request before its first one. */
+/** Evaluation of a request that is not evaluated yet. */
 export const NOT_EVALUATED: Evaluation = Object.freeze(new Evaluation())

@@ -17,7 +17,7 @@ export type InnerExchanges = {
   run(exchange: Exchange): Promise<Recorded>
   newRequestId(): string
   readonly clock: { nowMs(): number; monotonicMs(): number }
-  /** Part of the budget of bodies for messages. */
+  /** Reserves bytes for messages in the budget of request bodies. */
   readonly room: MessageRoom
   /** Runs long work for the exchange in slices, so that other requests are served in between. */
   runSliced<T>(exchange: Exchange, work: Sliced<T>): Promise<T>

@@ -9,7 +9,10 @@ import { refuse } from './refusal/refuse.ts'
 import type { ResponseStage } from './response/response-stage.ts'
 import type { StageResult } from './stage.ts'
 
-/** Returns the reason why no request can leave with the minted secret of the connector; null while it is valid. */
+/**
+ * Returns the reason why no request can be sent with the minted secret of the connector; null while the secret is
+ * valid.
+ */
 export function expiredReason({ name, secret, minted }: ConnectorEntry, nowMs: number): string | null {
   if (minted === undefined) return null
   const { expires_at: expiresAt, error } = minted
@@ -23,15 +26,18 @@ export function expiredReason({ name, secret, minted }: ConnectorEntry, nowMs: n
 type SnapshotPorts = Pick<PipelinePorts, 'snapshot' | 'clock'>
 
 /**
- * Returns the reason why the request could not leave now with the secret of the current snapshot; null when it can, and
- * when another connector owns its host by now.
+ * Returns the reason why the request could not be sent now with the secret of the current snapshot; null when it can,
+ * and when its connector no longer owns the host.
  */
 export function credentialProblem(exchange: Parsed, { snapshot, clock }: SnapshotPorts): string | null {
   const entry = entryNow(exchange, snapshot())
   return entry === null ? null : expiredReason(entry, clock.nowMs())
 }
 
-/** Returns the entry of the exchange's connector in the snapshot; null when another connector owns its host there. */
+/**
+ * Returns the entry of the exchange's connector in the snapshot; null without a connector, and when the connector does
+ * not own the host of the request there.
+ */
 export function entryNow({ connector, request }: Parsed, snapshot: Snapshot | null): ConnectorEntry | null {
   if (connector === undefined) return null
   const { host, port } = request
@@ -39,11 +45,11 @@ export function entryNow({ connector, request }: Parsed, snapshot: Snapshot | nu
 }
 
 /**
- * Waits for the secret that the control plane is fetching, and refuses the request without it. Returns the exchange when
- * the current snapshot has the secret, so that the stage `renew` evaluates it again. An approved request does not wait,
- * because it is not evaluated again.
+ * Waits for the secret that the control plane is fetching, and refuses the request without it. Returns the exchange
+ * when the current snapshot has the secret, so that the stage `renew` evaluates it again. An approved request does not
+ * wait, because it is not evaluated again.
  *
- * @param reason Reason why the request cannot leave with the secret of its own snapshot.
+ * @param reason Reason why the request cannot be sent with the secret of its own snapshot.
  */
 export async function waitForSecret(
   exchange: Evaluated,
@@ -61,7 +67,7 @@ export async function waitForSecret(
   return problem === null ? exchange : refuseExpired(exchange, problem)
 }
 
-/** Returns the entry of the connector in the snapshot; null when it does not own the host there. */
+/** Returns the entry of the connector in the snapshot; null when the connector does not own the host there. */
 export function currentEntry(
   snapshot: Snapshot | null,
   { connectorId, host, port }: Omit<RefusedSecret, 'serial'>,
@@ -73,7 +79,9 @@ export function currentEntry(
 /** Observes whether the upstream refuses the short-lived secret of a request. */
 export type CredentialWatch = ResponseStage & {
   readonly isDiscarded: boolean
-  /** Resolves when another secret is there, when the exchange is aborted, and after a few seconds. Never rejects. */
+  /**
+   * Resolves when the snapshot has another secret, when the exchange is aborted, or after a few seconds. Never rejects.
+   */
   refresh(): Promise<void>
 }
 

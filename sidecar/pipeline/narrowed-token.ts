@@ -11,8 +11,9 @@ import type { NarrowedAnswer, PipelinePorts, TokenRequest } from './ports.ts'
 type NarrowedPorts = Pick<PipelinePorts, 'narrowed'>
 
 /**
- * Sets the token with which the exchange is sent: one that is narrowed to its actions, or that of the Connector with the
- * reason why, and returns null. Refuses the request when neither the control plane nor the cache has a token.
+ * Sets `exchange.narrowed`: a token that is narrowed to the actions of the exchange, the reason why the token of the
+ * Connector is sent, or null for a Connector without narrowed tokens. Then returns null. Refuses the request when
+ * neither the control plane nor the cache has a token.
  */
 export function narrowToken(
   exchange: Parsed,
@@ -41,7 +42,9 @@ export async function prepareToken(exchange: Decided, { narrowed, snapshot }: Ch
   if (state === 'missing' || state === 'outdated') await narrowed.fetch(request)
 }
 
-/** Returns the reason why a held request could not be sent now; null when it can. `prepareToken` must have run before. */
+/**
+ * Returns the reason why a held request could not be sent now; null when it can. `prepareToken` must have run before.
+ */
 export function sendProblem(exchange: Decided, ports: CheckPorts): string | null {
   const request = tokenRequestOf(exchange, entryNow(exchange, ports.snapshot()))
   if (request === null || typeof request === 'string') return credentialProblem(exchange, ports)
@@ -53,8 +56,8 @@ export function sendProblem(exchange: Decided, ports: CheckPorts): string | null
 const NOT_ISSUED = 'The control plane has not issued one.'
 
 /**
- * Returns the request for a token; null for a connector without narrowed tokens, and the reason, as a sentence, if it is
- * not known what an action needs.
+ * Returns the request for a narrowed token. Returns null when the exchange is sent without one, and a sentence with the
+ * reason when it is not known what an action needs.
  */
 function tokenRequestOf(
   { connector, request, actions, system }: Parsed,
@@ -71,7 +74,7 @@ function tokenRequestOf(
   return typeof need === 'string' ? need : { entry, actions: needed, need }
 }
 
-/** Returns what the actions need together; the reason, as a sentence, if it is not known. */
+/** Returns what the actions need together; a sentence with the reason when this is not known. */
 function needOf(
   { minted }: ConnectorEntry,
   actions: readonly NeededAction[],

@@ -31,7 +31,8 @@ export function outgoingOf(exchange: Parsed, bound: BoundConnector): Outgoing {
 
 /**
  * Returns true when the agent's own credential is forwarded: at the enforcement level `monitor`, for a connector
- * without a credential. A connector with minted secrets has one, also while its source fails.
+ * without a credential. A connector with minted secrets counts as having a credential, even while the source of the
+ * secrets fails.
  */
 export function passesAgentCredential({ snapshot }: Loaded, bound: BoundConnector): boolean {
   const { secret, minted } = bound.entry
@@ -39,14 +40,16 @@ export function passesAgentCredential({ snapshot }: Loaded, bound: BoundConnecto
   return snapshot.gateway.level === 'monitor' && isMissing
 }
 
-/** Returns true when the request leaves without the secret of the connector. */
+/** Returns true when the request is sent without the secret of the connector. */
 export function injectsNone(bound: BoundConnector, request: CanonicalRequest): boolean {
   const { connector, config } = bound
   if (connectorScheme(bound).type === 'none') return true
   return !request.isUpgrade && connector.needsNoCredential?.(request, config) === true
 }
 
-/** Returns the narrowed token with which the exchange is sent; null when it is sent with the secret of the connector. */
+/**
+ * Returns the narrowed token with which the exchange is sent; null when it is sent with the secret of the connector.
+ */
 export function sentTokenOf({ narrowed }: Exchange): NarrowedSecret | null {
   return narrowed?.kind === 'token' ? narrowed.token : null
 }

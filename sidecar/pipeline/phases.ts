@@ -13,9 +13,9 @@ import type { JournalPort, OpenIntent, PipelinePorts } from './ports.ts'
 import type { SystemOrder } from './system-order.ts'
 
 /*
- * Phases of a request: an `Exchange` is what a listener received, and each type below also has what is known from its phase
- * on. A stage takes the phase before it and returns the next one, so that the compiler checks the order of the stages.
- * Only the functions below bring an exchange to a phase: they set its values and return the same object.
+ * Phases of a request: an `Exchange` is what a listener received, and each type below adds the fields that are set from
+ * its phase on. A stage takes the phase before it and returns the next one, so that the compiler checks the order of
+ * the stages. Only the functions below bring an exchange to a phase: they set its values and return the same object.
  */
 
 export type HasServices = { readonly services: ExchangeServices }
@@ -56,7 +56,7 @@ export type Decided = Classified & HasDecision
 /** Decided under the snapshot of the exchange, by `evaluate` or by `route`. */
 export type Evaluated = Decided | Unowned
 
-/** A request of the gateway itself: a cancellation or a credential test. It may have no agent. */
+/** A request of the gateway itself: a cancellation, or a credential test, which has no agent. */
 export type SystemExchange = Received & { readonly system: SystemOrder }
 export type SystemRead = SystemExchange & HasSnapshot & HasRequest
 export type SystemDecided = SystemRead & HasDecision
@@ -73,8 +73,8 @@ export type Sent = Journaled & HasSentTime
 /** The head of the final response, or of a switch of protocols, has arrived. */
 export type Answered = Sent & HasResponseHead
 /**
- * The record has its result, or an aggregate record counts the request. Its type is no `Exchange`, so that no stage accepts
- * it and no second result is recorded.
+ * The record has its result, or an aggregate record counts the request. Its type is no `Exchange`, so that no stage
+ * accepts it and no second result is recorded.
  */
 export type Recorded = Omit<Received, 'intent'> & HasRecordId
 
@@ -114,7 +114,10 @@ export function setServices(exchange: Exchange, services: ExchangeServices): Rec
   return exchange as Received
 }
 
-/** Sets the snapshot under which the request is evaluated, and discards a head that was made under the one before. */
+/**
+ * Sets the snapshot under which the request is evaluated, and discards a head that was made under the previous
+ * snapshot.
+ */
 export function setSnapshot<Phase extends Exchange>(
   exchange: Phase,
   snapshot: Snapshot,
@@ -125,7 +128,7 @@ export function setSnapshot<Phase extends Exchange>(
   return exchange as Phase & HasSnapshot
 }
 
-/** Sets the agent, and discards an evaluation that was made before. */
+/** Sets the agent, and discards the previous evaluation. */
 export function setAgent<Phase extends Exchange>(exchange: Phase, agent: AgentEntry): Phase & HasAgent {
   const fields: Writable = exchange
   fields.agent = agent
@@ -133,7 +136,10 @@ export function setAgent<Phase extends Exchange>(exchange: Phase, agent: AgentEn
   return exchange as Phase & HasAgent
 }
 
-/** Sets the request as parsed. It is evaluated as it is, unless a connector owns its host. */
+/**
+ * Sets the request as parsed. The parsed request is also the evaluated one, until `setConnector` removes credentials
+ * from its query.
+ */
 export function setRequest<Phase extends Exchange>(
   exchange: Phase,
   read: CanonicalRequest,
@@ -156,13 +162,16 @@ export function setConnector(
   fields.losesParameter = losesOther
 }
 
-/** Begins an evaluation, which replaces the one before as a whole. */
+/** Begins an evaluation in place of the previous evaluation. */
 export function startEvaluation(exchange: Parsed): void {
   const fields: Writable = exchange
   fields.evaluation = new Evaluation()
 }
 
-/** Sets the classification of the current evaluation. `provisional` is that by the request line, without the body. */
+/**
+ * Sets the classification of the current evaluation. `provisional` is the classification by the request line; absent
+ * when the body was needed.
+ */
 export function setActions<Phase extends Exchange>(
   exchange: Phase,
   named: Named,

@@ -43,8 +43,8 @@ export type PipelinePorts = {
 
 export type KillPort = {
   /**
-   * Returns the kill switch entry that covers this agent and connector, or null. Pass null for a connector that is not
-   * determined yet.
+   * Returns the kill switch entry that covers the agent or one of the connector names; null when there is none.
+   * `connectors` has the type and the name of the connector; empty while no connector is determined.
    */
   match(subject: {
     agent: string | null
@@ -72,11 +72,15 @@ export type JournalPort = {
   readonly isWritable: boolean
   /** Text with the reason why the journal cannot be written, and the remedy. */
   readonly problem: string
-  /** Writes the intent. No request is sent upstream before its intent is written. */
+  /**
+   * Writes the intent. No request is sent upstream before its intent is written. Throws `journal_unavailable` while the
+   * journal is not writable.
+   */
   intent(record: TrafficRecord): OpenIntent
   /**
-   * Appends the finished record, given as an object and as JSON, and closes its intent. Copies the JSON, whose bytes the
-   * caller may reuse. Never throws: a record that cannot be written counts as lost.
+   * Appends the finished record, given as an object and as JSON, and closes its intent. Copies the JSON, whose bytes
+   * the caller may reuse. Never throws: a record that cannot be written is retried when it has an intent, and otherwise
+   * counts as lost.
    */
   result(record: TrafficRecord, json: Buffer, intent: OpenIntent | undefined): void
   nextSeq(): number
@@ -185,13 +189,13 @@ export type CredentialPort = {
   /** Reports that a repeated request was refused too. If its secret was new, that secret is not refreshed. */
   refusedAgain(refused: RefusedSecret): void
   /**
-   * Has the control plane replace the secret. Resolves when the snapshot has another one, and after a few seconds
-   * without one. All requests of a Connector share one refresh. Never rejects.
+   * Makes the control plane replace the secret. Resolves when the snapshot has another secret, or after a few seconds.
+   * All requests of a Connector share one refresh. Never rejects.
    */
   refresh(refused: RefusedSecret): Promise<void>
   /**
-   * Resolves when `isSettled` returns true, evaluated for each snapshot, when the signal fires, and after a few seconds;
-   * at once while the control plane is not connected. Never rejects.
+   * Evaluates `isSettled` for each new snapshot. Resolves when it returns true, when the signal fires, or after a few
+   * seconds; at once while the control plane is not connected. Never rejects.
    */
   untilSettled(isSettled: () => boolean, signal: ExchangeSignal): Promise<void>
 }
@@ -203,7 +207,7 @@ export type NarrowedSecret = {
   readonly secret: string
   /** Number of the secret of the Connector when the token was issued. */
   readonly serial: number
-  /** Hash of the specification and the stored secret. */
+  /** Hash of the credential's specification and the stored secret. A token with another hash is not sent any more. */
   readonly source: string
   /** Repositories and permissions of the token. */
   readonly scope: readonly string[]
@@ -224,15 +228,15 @@ export type NarrowedAnswer =
   | { readonly kind: 'unavailable'; readonly reason: string }
 
 export type NarrowedTokenPort = {
-  /** Returns the answer of the cache, which is counted; null when the control plane has to be called. */
+  /** Returns the cached answer and counts it in the metrics; null when the control plane must be called. */
   cached(request: TokenRequest): NarrowedAnswer | null
   /**
-   * Returns the state of the cache. `outdated`: a token that is sent only while the control plane has no other one.
+   * Returns the state of the cache. `outdated`: a token that is sent only when the control plane issues no newer one.
    */
   state(request: TokenRequest): 'current' | 'outdated' | 'whole' | 'missing'
   /**
-   * Requests a token from the control plane. If that fails, returns the last token while it is valid. Requests with one
-   * need share a call. Resolves within a few seconds; never rejects.
+   * Requests a token from the control plane. If that fails, returns the last token while it is valid. Concurrent
+   * requests with the same need share one call. Resolves within a few seconds; never rejects.
    */
   fetch(request: TokenRequest): Promise<NarrowedAnswer>
 }

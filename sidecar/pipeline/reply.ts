@@ -38,7 +38,10 @@ export type ReplyStream = {
   write(chunk: Buffer): boolean
   onDrain(callback: () => void): void
   end(trailers?: RawHeaders): void
-  /** Promise that settles when all bytes are written, set by `end` while response stages still rewrite the body; else null. */
+  /**
+   * Promise that settles when all bytes are written, set by `end` while response stages still rewrite the body; else
+   * null.
+   */
   readonly ended?: Promise<undefined> | null
   /** Cuts the connection, so that the client cannot take the response for complete. */
   destroy(): void

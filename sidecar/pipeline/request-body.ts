@@ -18,8 +18,8 @@ export type RequestBody = {
    */
   peek(limit: number, scan: (bytes: Buffer) => number): Promise<Buffer>
   /**
-   * Resolves with true once the whole body, or more than `limit`, has arrived, and with false after `ms`. The bytes
-   * remain readable. Rejects when the client disconnects.
+   * Resolves with true once the whole body, or more than `limit` bytes, have arrived, and with false after `ms`
+   * milliseconds. The bytes remain readable. Rejects when the client disconnects.
    */
   endsWithin(ms: number, limit: number): Promise<boolean>
   /** Returns the whole body if it has arrived, otherwise a stream; null when the body is empty. */

@@ -43,8 +43,8 @@ export type RequestStagesDeps = {
 }
 
 /**
- * Creates the stages of requests in their order, for agents and for the gateway itself, and returns the function that runs
- * them. The compiler checks that each stage gets the phase that it needs.
+ * Creates the stages of requests in their order, for agents and for the gateway itself, and returns the function that
+ * runs them. The compiler checks that each stage gets the phase that it needs.
  */
 export function createRequestStages({
   ports,

@@ -7,8 +7,8 @@ export type Stages<In, Out> = {
   /** Returns the list with one more stage. */
   readonly next: <Next extends Exchange>(stage: Stage<Out, Next>) => Stages<In, Next>
   /**
-   * Runs the stages until one has responded. Synchronous stages run without a promise, and most requests need no promise
-   * before `intent`. Rejects when the exchange was aborted before a stage.
+   * Runs the stages until one has responded. Synchronous stages run without a promise, and most requests need no
+   * promise before `intent`. Rejects when the exchange was aborted before a stage.
    */
   readonly run: (exchange: In) => Eventual<Out>
 }
@@ -24,8 +24,8 @@ type AnyStage = Stage<never, Exchange>
 type Running = Eventual<Exchange> | Promise<Exchange | 'responded' | undefined>
 
 /**
- * Creates the runner. Before each stage of an exchange with a large body, other requests take a turn. The clock measures
- * each stage until the next one or until the stage returns a promise.
+ * Creates the runner. Before each stage of an exchange with a large body, other requests take a turn. The clock
+ * measures each stage until the next one or until the stage returns a promise.
  */
 export function createStageRunner(loop: Loop): StageRunner {
   return { first: (stage) => listOf(loop, [stage]) }

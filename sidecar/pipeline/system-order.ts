@@ -14,5 +14,8 @@ export type CancelOrder = {
   readonly scope: string
 }
 
-/** Read with which a user tests the credential of a connector. Kill switches of the connector and of everything bind it. */
+/**
+ * Read with which a user tests the credential of a connector. A kill switch that covers the connector, the gateway or
+ * everything refuses the read.
+ */
 export type CredentialTestOrder = { readonly kind: 'credential_test'; readonly connectorId: string }

@@ -8,11 +8,11 @@ export type LogOutput = {
 }
 
 /**
- * Opens the standard output. Lines are written in batches, because a write for each line would cost more than the rest of a
- * refusal.
+ * Opens the standard output. Lines are written in batches, because a write for each line would cost more than the rest
+ * of a refusal.
  *
- * Call `flush` before the process exits. The write at exit repeats for ever on a closed pipe, as when the parent process was
- * killed; after a failed flush it writes nothing.
+ * Call `flush` before the process exits. The logger's own write at exit repeats forever on a closed pipe, for example
+ * after the parent process was killed; after a failed flush it writes nothing.
  */
 export function openLogOutput(): LogOutput {
   const stream = pino.destination({ dest: 1, sync: false, minLength: 8 * 1024, periodicFlush: 200 })

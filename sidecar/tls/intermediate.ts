@@ -35,7 +35,9 @@ export type IntermediateDeps = {
 }
 
 const RETRY_MS = 1_000
-/** Interval at which the clock is checked for a due renewal. A long timer would not advance while a node is suspended. */
+/**
+ * Interval at which the clock is checked for a due renewal. A long timer would not advance while a node is suspended.
+ */
 const CHECK_MS = 60_000
 /**
  * Maximum random delay of a request in milliseconds. The delay spreads the requests of a fleet after a change of
@@ -109,7 +111,8 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
 }
 
 /**
- * Keeps the permitted names of the certificate equal to the names of the terminated hosts, by requests for new ones.
+ * Keeps the permitted names of the certificate equal to the names of the terminated hosts, by requests for new
+ * certificates.
  */
 function createReissue(
   { random, log }: IntermediateDeps,

@@ -34,8 +34,8 @@ export type PodCaDeps = IntermediateDeps & {
 
 /**
  * Creates the CA of a governed pod. An intermediate of the control plane signs for the terminated hosts, and is
- * restricted to them by Name Constraints. A root of the pod signs for all other names: their requests are refused, and
- * the refusal must be sent inside TLS, also without a control plane. The root also signs for new hosts until the
+ * restricted to them by Name Constraints. A root of the pod signs for all other names: requests to them are refused,
+ * and the refusal must be sent inside TLS, also without a control plane. The root also signs for new hosts until the
  * intermediate is reissued. Only the agent of this pod trusts the root, so its key has no use elsewhere.
  */
 export function createPodCa(deps: PodCaDeps): PodCa {

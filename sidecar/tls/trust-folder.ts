@@ -14,9 +14,9 @@ export type TrustFolder = {
 }
 
 /**
- * Writes the trust stores of the clients in a pod, in the formats of the clients, from the public roots, the roots of
- * the gateway, and the roots of the platform. Each file is replaced atomically. Throws an error with the name of the
- * platform's file when that file is invalid.
+ * Writes the trust stores of the clients in a pod, in the formats of the clients, from the public roots, `caPems`, and
+ * the certificates in `extraFile`. Each file is replaced atomically. Throws an error that names `extraFile` when that
+ * file is invalid.
  */
 export async function writeTrustFolder({ dir, caPems, extraFile }: TrustFolder): Promise<void> {
   const extra = extraFile === null ? [] : await readExtra(extraFile)

@@ -12,7 +12,10 @@ export type ResponseHandler = {
   error(error: Error): void
 }
 
-/** Receives the answer of an upstream. An upstream has no other way to the exchange and to the agent. */
+/**
+ * Receives the response of an upstream. All data of an upstream reaches the exchange and the agent through its
+ * receiver.
+ */
 export type AnswerReceiver = ResponseHandler & {
   /** True when the exchange was answered, cut or has failed. Nothing may be sent upstream then. */
   readonly isOver: boolean

@@ -13,7 +13,7 @@ import type { Outbound, Sending } from './outbound.ts'
 import type { UpstreamTarget } from './target.ts'
 
 export type Upstream = {
-  /** Sends one request (or upgrade). The receiver gets the answer, or the error. */
+  /** Sends one request (or upgrade). The receiver gets the response, or the error. */
   send(outbound: Outbound, how: Sending, receiver: AnswerReceiver): void
   /** Resolves, checks and dials the host of a tunnel. */
   dialRaw(target: UpstreamTarget): Promise<Duplex>
@@ -82,7 +82,10 @@ function wireRequest(outbound: Outbound, { upgrade }: Sending, receiver: AnswerR
   return new Wire(outbound, { body, upgrade, onBodyChunk: isWhole ? null : (chunk) => receiver.sent(chunk) })
 }
 
-/** A request on the wire. Its headers are made when they are read: a head that was written before needs none. */
+/**
+ * A request as the connection writes it. `headers` is built only when it is read, because a cached head (`headText`)
+ * does not need it.
+ */
 class Wire implements WireRequest {
   readonly method: string
   readonly path: string

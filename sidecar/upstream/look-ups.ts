@@ -7,7 +7,8 @@ import type { JsonReader } from './json-reader.ts'
 
 export type LookUpPort = {
   /**
-   * Reads values from the provider for a request. Resolves with null when the provider gives no answer. Never rejects.
+   * Reads values from the provider for a request. Resolves with null when the provider gives no answer, and when the
+   * look-up is not sent (`limited`). Never rejects.
    */
   ask(asking: LookUpContext, lookUp: LookUp): Promise<LookUpValues>
 }
@@ -21,8 +22,8 @@ export type LookUpContext = {
 }
 
 /**
- * Result of a look-up for the metrics. `kept`: the answer came from the cache. `limited`: the agent caused too many
- * look-ups, or too many are in flight.
+ * Result of a look-up for the metrics. `kept`: the answer came from the cache. `limited`: not sent, because the agent
+ * caused too many look-ups, too many are in flight, or the connector does not own the host.
  */
 export type LookUpOutcome = 'answered' | 'kept' | 'failed' | 'limited'
 
@@ -45,7 +46,7 @@ type Kept = { readonly values: LookUpValues; readonly until: number }
 type Counter = { count: number; readonly until: number }
 
 /**
- * Creates the look-ups, which use the credential of the connector. Answers are cached for the time in the catalogue.
+ * Creates the look-ups, which use the credential of the connector. Answers are cached for `keepMs` of the look-up.
  * Concurrent requests share one look-up when its answer may be cached.
  */
 export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): LookUpPort {

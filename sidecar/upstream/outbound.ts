@@ -9,7 +9,7 @@ export type Outbound = {
   readonly method: string
   readonly path: string
   readonly rawHeaders: RawHeaders
-  /** Memo of the head that is written for exactly these `rawHeaders`. */
+  /** Cache of the serialized head for exactly these `rawHeaders`; null or absent when the head is not cached. */
   readonly headText?: HeadText | null
   /** Request body. Set to null when the request is sent, so that the buffer is freed: the response may take minutes. */
   body: Buffer | Readable | null

@@ -27,7 +27,10 @@ const HTTPS_PORT = 443
 
 type Known = Pick<CanonicalRequest, 'scheme' | 'port'> & { readonly target: UpstreamTarget }
 
-/** Targets by host. A host has few schemes and ports, and a key that joins the three costs 0.2 us for each request. */
+/**
+ * Cached targets by host. A host has few schemes and ports, and a key that joins host, scheme and port would cost 0.2
+ * us for each request.
+ */
 const cached = new WeakMap<ConnectorEntry, Map<string, Known[]>>()
 
 /**
@@ -45,7 +48,10 @@ export function targetOf(entry: ConnectorEntry, request: CanonicalRequest): Upst
 }
 
 const NONE: readonly Known[] = []
-/** Limits of cached hosts of a connector, whose wildcard domain allows any number, and of cached targets of a host. */
+/**
+ * Maximum numbers of cached hosts of a connector, whose wildcard domain allows any number, and of cached targets of a
+ * host.
+ */
 const MAX_CACHED = { hosts: 256, targets: 16 } as const
 
 function keep(entry: ConnectorEntry, host: string, targets: Known[]): void {

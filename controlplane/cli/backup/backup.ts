@@ -108,7 +108,10 @@ async function writeBackup(db: Db, { folder, env, file, key, included }: BackupP
   return rows
 }
 
-/** Throws `conflict` when a rotation added a master key meanwhile: rows may be encrypted with a key that the header does not name. */
+/**
+ * Throws `conflict` when a rotation added a master key during the backup: rows may be encrypted with a key that the
+ * header does not name.
+ */
 function refuseNewKey(before: NamedKeys, after: NamedKeys): void {
   if (after.ids.every((id) => before.ids.includes(id))) return
   throw new ChaperoneError('conflict', {

@@ -20,7 +20,7 @@ export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   const ports = join(folder.gateway, 'ports.json')
   const files = [...single, ports, ...filesBelow(folder.keys), ...filesBelow(folder.manifests)]
   for (const file of files) {
-    // A command that was killed may have left an unfinished master key file beside the file.
+    // Skips the master key file, and an unfinished copy that a killed command may have left beside it.
     if (!existsSync(file) || file.startsWith(folder.masterKey)) continue
     yield {
       kind: 'file',

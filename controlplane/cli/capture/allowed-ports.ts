@@ -15,7 +15,7 @@ export function allowedPorts(
 ): readonly number[] {
   const ports = [...new Set(texts.map(portIn))]
   if (ports.length === 0) return []
-  // The data folder is located after the check of the ports.
+  // Read after the check of the ports, because the getter of `folder` locates the data folder and may throw.
   const { folder, env } = place
   const taken = new Set<number>(Object.values(POD_PORTS))
   const own = new Set([folder, ...installationFolders(env).map(dataFolder)].flatMap(portsOf))

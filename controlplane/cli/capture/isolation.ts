@@ -162,7 +162,10 @@ function linkOf(path: string): string | null {
   }
 }
 
-/** Returns the sockets in these folders and their subfolders. Skips the mount points `left` and does not follow links. */
+/**
+ * Returns the sockets in these folders and their subfolders. Skips the mount points `left` and does not follow links.
+ * Stops after `MAX_ENTRIES` entries.
+ */
 function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
   const queue = [...folders]
@@ -209,8 +212,8 @@ export function assertNotMasked(cwd: string, folders: readonly string[]): void {
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Closes inherited file descriptors, which would give the command access to files in masked folders. Descriptors that Node
- * opened itself have the close-on-exec flag, so the kernel closes them.
+ * Closes inherited file descriptors, which would give the command access to files in masked folders. Skips descriptors
+ * that Node opened itself, which the kernel closes at `exec` (close-on-exec flag).
  */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {

@@ -20,8 +20,8 @@ export type NamespaceInput = {
   readonly rulesFile: string
   readonly resolvFile: string
   /**
-   * Command line that runs in the network namespace with all capabilities there. It creates the other namespaces of the
-   * governed command.
+   * Command line that runs in the network namespace with all capabilities there. This command line creates the other
+   * namespaces of the governed command.
    */
   readonly command: readonly string[]
 }

@@ -50,7 +50,9 @@ export async function ensureDefaultAgent(api: ApiClient): Promise<void> {
   await api.call('POST', '/api/dashboard/agents', agent)
 }
 
-/** Opens a port for the agent on the local gateway. The gateway assigns the same port to an agent name after a restart. */
+/**
+ * Opens a port for the agent on the local gateway. After a restart, the gateway assigns the same port to the same name.
+ */
 export async function registerAgent(
   gateway: ApiClient,
   name: string,

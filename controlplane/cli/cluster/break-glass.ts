@@ -12,8 +12,9 @@ type Secret = {
 }
 
 /**
- * Enables the owner's token for a limited time, or disables the token (`--for 0`). The user of kubectl needs the rights `get`
- * and `update` on the Secret. Returns the end of the time in ISO 8601; null when the token is disabled.
+ * Enables the owner's token for a limited time, or disables the token (`--for 0`). The user of kubectl needs the rights
+ * `get` and `update` on the Secret. Returns the time at which the token expires (ISO 8601); null when the token is
+ * disabled.
  */
 export async function breakGlass(
   kubectl: Kubectl,

@@ -7,7 +7,7 @@ import type { Kubectl } from './kubectl.ts'
 const SECRET = 'chaperone-keys'
 const ENTRY = 'master.key'
 const DEPLOYMENT = 'deployment/chaperone-control-plane'
-/** The kubelet writes a changed Secret to the files of pods within about a minute. */
+/** Milliseconds between two polls. The kubelet writes a changed Secret to the files of pods within about a minute. */
 const POLL_MS = 2_000
 
 const Status = z.object({
@@ -46,7 +46,8 @@ export function rotateClusterKey(
     async advance(text) {
       const { ids } = namedKeys(text, store.name)
       const status = Status.parse(JSON.parse(await clusterKeyStatus(kubectl, system, true)))
-      // The file of the pod may still have the former content of the Secret.
+      // The rotation is complete only with the newest key: the file of the pod may still have the former content of the
+      // Secret.
       return { ...status, keys: ids, is_complete: status.is_complete && status.keys.at(-1) === ids.at(-1) }
     },
   })

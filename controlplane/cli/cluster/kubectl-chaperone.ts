@@ -170,8 +170,8 @@ function programFile(): string {
 }
 
 /**
- * Returns a table of the Gateways of all namespaces. For a user without the right to list all Gateways, the table has those
- * of the given namespace, or of the namespace of the current context.
+ * Returns a table of the Gateways of all namespaces. For a user without the right to list all Gateways, the table has
+ * the Gateways of the given namespace, or of the namespace of the current context.
  */
 async function gatewaysOf(kubectl: Kubectl, namespace: readonly string[]): Promise<string> {
   const table = (await listed(kubectl, ['--all-namespaces'])) ?? (await listed(kubectl, namespace)) ?? ''

@@ -41,7 +41,7 @@ export function podChecks(facts: PodFacts): readonly Check[] {
 
 function layerCheck(layer: string | undefined, { initContainerStatuses }: Status): Check {
   const isCaptured = layer === LAYERS.transparent
-  // A ready sidecar has proved the capture. The label of the pod only says which layer the injector chose.
+  // A ready sidecar has proved the capture. The label of the pod only shows which layer the injector chose.
   const isProven = initContainerStatuses.some(({ name, ready }) => name === PROXY && ready)
   if (isCaptured && isProven)
     return ok('layer', 'Captured: all outbound traffic of the pod is redirected to the sidecar')
@@ -64,7 +64,10 @@ function layerCheck(layer: string | undefined, { initContainerStatuses }: Status
   )
 }
 
-/** Returns a warning about setuid programs, which can bypass the sidecar. The injector wrote their names to an annotation. */
+/**
+ * Returns a warning about programs that change their user, which fails in a governed pod. The injector lists these
+ * programs in an annotation.
+ */
 function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   const found = metadata.annotations['chaperone.dev/bypass-possible']
   if (found === undefined) return []
@@ -113,7 +116,7 @@ type Status = DiagnosedPod['status']
 
 function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
   const setter = initContainerStatuses.find(({ name }) => name === RULES)
-  // While the kubelet waits before the next attempt, only the last state has the result.
+  // Between two attempts of the kubelet, only `lastState` has the result.
   const { exitCode, message = '' } = setter?.state.terminated ?? setter?.lastState.terminated ?? {}
   const reason = message.trim() === '' ? '' : `: ${message.trim()}`
   if (exitCode === 0) return ok('rules', 'set')

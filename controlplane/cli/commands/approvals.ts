@@ -72,7 +72,7 @@ export const approvals: Command = {
   run,
 }
 
-/** Verbs with their arguments. */
+/** Verbs, each with the placeholder of its argument; null for a verb without an argument. */
 const VERBS = {
   ...{ ls: null, watch: null, approve: 'ID', deny: 'ID', withdraw: 'ID' },
   ...{ grants: null, revoke: 'GRANT' },

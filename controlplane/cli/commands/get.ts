@@ -126,7 +126,10 @@ async function run(invocation: Invocation): Promise<number> {
   return kind.list === 'objects' ? manifestVerdict(answer, invocation) : EXIT.ok
 }
 
-/** Adds the title of their type to connectors. The registry of types is loaded on use, because it takes longer than the rest. */
+/**
+ * Adds to each connector the title of its type. The registry of types is imported on use, because the import takes
+ * longer than the rest of the command.
+ */
 async function withTitles(rows: readonly Record<string, unknown>[]): Promise<Record<string, unknown>[]> {
   const { connectorTitle } = await import('../../../core/connectors/registry.ts')
   return rows.map((row) =>
@@ -201,8 +204,9 @@ const Judged = z.looseObject({
 type Judged = z.infer<typeof Judged>
 
 /**
- * Reads the problems and warnings of manifests. Problems of files that cannot be parsed come first. Problems of refused objects
- * follow, such as a policy whose test fails. Each names file and line. Warnings concern accepted objects.
+ * Reads the problems and warnings of manifests. Problems of files that cannot be parsed come first. Problems of refused
+ * objects follow, such as a policy whose test fails. Each text begins with the file and, if known, the line. Warnings
+ * concern accepted objects.
  */
 export async function manifestFindings(api: ApiClient): Promise<{ problems: string[]; warnings: string[] }> {
   const answer = await api.call<Record<string, unknown>>('GET', '/api/dashboard/manifests')
@@ -217,7 +221,10 @@ function warningLines(answer: Record<string, unknown>): string[] {
   ])
 }
 
-/** Returns the reasons of an accepted object, such as a Gateway that does not exist beside one that does. */
+/**
+ * Returns the reasons of an object that is not refused, for example that one of its Gateways does not exist. Omits
+ * reasons that are also warnings.
+ */
 function unresolvedLines(object: Judged): string[] {
   if (object.accepted === false) return []
   return object.reasons.flatMap((reason, index) =>

@@ -37,7 +37,10 @@ const KillState = z.looseObject({
   released: z.array(z.string()).optional(),
   /** Names similar to the scope. Present when no object has the name in the scope. */
   nearest: z.array(z.string()).optional(),
-  /** Cancellation of work that agents started at providers; absent when no gateway is connected. */
+  /**
+   * Cancellation of work that agents started at providers; absent for a lift, and when no connected gateway has
+   * reported any.
+   */
   hosted_work: HostedWork.optional(),
 })
 type KillState = z.infer<typeof KillState>
@@ -102,7 +105,10 @@ async function toggle(
   return state.nearest === undefined ? EXIT.ok : EXIT.unknownScope
 }
 
-/** Omits the work at providers where there is none to cancel; `chaperone kill status` prints its limits. */
+/**
+ * Omits `hosted_work` when gateways reported no work at providers. `chaperone kill status` does not omit it, because
+ * its note states the limits of the cancellation.
+ */
 function withoutEmptyWork(state: KillState): KillState {
   const { hosted_work: work, ...rest } = state
   if (work === undefined) return state

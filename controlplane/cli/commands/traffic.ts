@@ -15,7 +15,7 @@ const Page = z.object({
   next_cursor: z.string().nullable().default(null),
 })
 type Shown = z.infer<typeof Page>['traffic'][number]
-/** Schemas of filters that are not any text. The API accepts decisions in lower case. */
+/** Schemas of filters that do not accept every text. A decision may be in lower case, because the API accepts both. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   decision: z
     .string()

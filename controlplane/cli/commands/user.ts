@@ -90,7 +90,7 @@ async function invite(invocation: Invocation, email: string): Promise<number> {
   return EXIT.ok
 }
 
-/** Revokes all unused invitations of an e-mail address, or one by its id. */
+/** Revokes all unused invitations of an e-mail address, or the invitation with the given id. */
 async function revoke(invocation: Invocation, api: ApiClient, given: string): Promise<number> {
   const found = (await pendingInvitations(api)).filter((row) => row.email === given || row.id === given)
   if (found.length === 0)

@@ -9,8 +9,8 @@ export type ReceivedRequest = {
 export type MockCodeHost = {
   readonly url: string
   /**
-   * Received writes, oldest first. Omits reads, because the gateway also sends reads: it looks up state for the approver's
-   * decision.
+   * Received writes, oldest first. Omits reads, because the gateway also sends reads: look-ups of the state that an
+   * approver sees.
    */
   readonly received: readonly ReceivedRequest[]
   close(): Promise<void>

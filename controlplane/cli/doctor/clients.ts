@@ -57,8 +57,8 @@ const CLIENTS: readonly Client[] = [
 ]
 
 /**
- * Returns the clients of a runtime that `chaperone run` does not govern, as a phrase; null for a runtime without an entry in
- * the table.
+ * Returns the clients of a runtime that `chaperone run` does not govern, as a phrase; empty when all are governed, null
+ * for a runtime without an entry in `CLIENTS`.
  */
 export function ungovernedOf(runtime: string, env: NodeJS.ProcessEnv): string | null {
   const client = CLIENTS.find(({ program }) => program === runtime)

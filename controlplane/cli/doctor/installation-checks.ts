@@ -6,13 +6,16 @@ import type { Check } from './check.ts'
 
 const Overview = z.looseObject({ warnings: z.array(z.string()).default([]) })
 
-/** Returns the warnings of the control plane about the installation, each a sentence with its remedy, and its channels. */
+/**
+ * Returns the warnings of the control plane about the installation, each a sentence with its remedy, and the checks of
+ * the notification channels.
+ */
 export async function installationChecks(api: Pick<ApiClient, 'send'>): Promise<Check[]> {
   const [overview, channels] = await Promise.all([
     readIfAllowed(api, '/api/dashboard/overview'),
     readIfAllowed(api, '/api/dashboard/notification-channels'),
   ])
-  // The check of a failing channel has its error, which the warning omits.
+  // A failing channel has its own check, with the error. Its warning, which omits the error, is removed.
   const repeated = channels === null ? [] : CHANNEL_NAMES.map(channelWarning)
   const warnings = Overview.parse(overview ?? {}).warnings.filter((found) => !repeated.includes(found))
   return [

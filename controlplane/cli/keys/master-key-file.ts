@@ -25,7 +25,7 @@ export function replaceMasterKeyFile(
   }
 }
 
-/** Removes files that a killed process left beside the file. They contain keys. */
+/** Removes unfinished copies that a killed process left beside the file, because the copies contain keys. */
 function removeUnfinished(file: string): void {
   const folder = dirname(file)
   const isUnfinished = (name: string) => name.startsWith(`${basename(file)}.`) && name.endsWith('.new')

@@ -5,9 +5,9 @@ import { masterKeysText, withNewKey, withoutFormerKeys } from '../../crypto/mast
 import type { KeyStatus } from '../../features/master-key/service.ts'
 import { namedKeys } from '../backup/master-key.ts'
 
-/** Where an installation keeps its master keys: a file, or a Secret. */
+/** Store of the master keys of an installation: a file, or a Secret. */
 export type KeyStore = {
-  /** Name for texts. */
+  /** Name of the store in messages. */
   readonly name: string
   read(): Promise<string>
   /** Replaces the text. Throws `conflict` when the text is no longer `before`. */
@@ -16,7 +16,9 @@ export type KeyStore = {
 
 export type RotationSteps = {
   readonly store: KeyStore
-  /** Continues the rotation to the newest of these keys, and returns its state. */
+  /**
+   * Continues the rotation to the newest key in `text`, the content of the store. Returns the state of the rotation.
+   */
   advance(text: string): Promise<KeyStatus>
   readonly print: (line: string) => void
   /** Milliseconds between two calls of `advance`. */
@@ -29,7 +31,10 @@ export type RotatedKey = {
   readonly secrets: number
 }
 
-/** Time in milliseconds after which a rotation that waits for a replica is reported as an error. It continues by itself. */
+/**
+ * Time in milliseconds after which a rotation that waits for a replica is reported as an error. The rotation continues
+ * without the command.
+ */
 const PATIENCE_MS = 600_000
 
 /**

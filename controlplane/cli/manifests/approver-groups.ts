@@ -10,7 +10,10 @@ import { type Command, type Invocation, text } from '../command.ts'
 import { readRunFile } from '../state/data-folder.ts'
 
 export type GroupCheck = {
-  /** Warnings about approver groups without members, at the index of the policy. Each warning is a sentence. */
+  /**
+   * Warnings about approver groups without members: one list per policy, in the order of the policies. Each warning is
+   * a sentence.
+   */
   readonly warnings: ReadonlyArray<readonly string[]>
   readonly outcome: GroupOutcome
 }

@@ -135,7 +135,7 @@ function injectOne(invocation: Invocation, each: WorkloadPod, found: Found): Res
   return { pod: null, isRefused: true, warnings: reasons }
 }
 
-/** Returns a warning about a RuntimeClass, whose handler only the cluster has. */
+/** Returns a warning for a pod with a RuntimeClass whose handler is not given. Only the cluster has the handler. */
 function runtimeWarnings({ spec }: Pod, handler: string | undefined): readonly string[] {
   const { runtimeClassName: name = '' } = spec
   if (name === '' || handler !== undefined) return []

@@ -67,7 +67,10 @@ function checkDocument(document: Document.Parsed, at: (offset: number) => string
   return { resources: [], problems }
 }
 
-/** Returns the schema of the kind, whose problems are more precise than those of the union of all kinds. */
+/**
+ * Returns the schema of the kind. For an unknown kind, returns the union of all schemas, whose problems are less
+ * precise.
+ */
 const schemaOf = (kind: unknown) =>
   ManifestResource.options.find((option) => option.shape.kind.value === kind) ?? ManifestResource
 

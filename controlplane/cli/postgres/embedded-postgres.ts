@@ -146,8 +146,8 @@ function wrap(child: ChildProcess, port: number, password: string): Omit<Embedde
   pipe.on('error', () => pipe.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // The pipe closes when the reader exits. A reader that sees the pipe closed without data would signal the pid, which may be
-      // reused by then.
+      // The line makes the reader exit without a signal to the pid of the server, which may be reused by then. The pipe
+      // closes when the reader exits.
       const timer = setTimeout(() => pipe.destroy(), READER_MS)
       pipe.once('close', () => {
         clearTimeout(timer)

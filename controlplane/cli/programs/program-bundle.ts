@@ -42,9 +42,10 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
 }
 
 /**
- * Options of esbuild. Names are not minified, so that stack traces are readable. V8 keeps the text of a program: without blanks
- * and comments a gateway takes 0.9 MiB less memory. Long lines have fewer line ends, whose positions V8 keeps after the first
- * stack trace. The format is CommonJS, because an `import` of a Node module evaluates all of its exports, one of which is an HTTP client.
+ * Options of esbuild. Names are not minified, so that stack traces are readable. V8 keeps the text of a program:
+ * without blanks and comments a gateway takes 0.9 MiB less memory. Long lines have fewer line ends, whose positions V8
+ * keeps after the first stack trace. The format is CommonJS, because an `import` of a Node module evaluates all exports
+ * of the module, and one of them loads an HTTP client.
  */
 const OPTIONS = {
   bundle: true,
@@ -140,8 +141,8 @@ async function buildBundle(root: string, source: Source): Promise<string> {
 }
 
 /**
- * esbuild plugin that makes `import.meta.dirname` the folder of the source. `outdir` must be as deep as the folder of the
- * bundle.
+ * esbuild plugin that makes `import.meta.dirname` the folder of the source. `outdir` must have the same depth below
+ * `root` as the folder of the bundle.
  */
 function keepDirnames(root: string, outdir: string): Plugin {
   return {

@@ -7,8 +7,8 @@ const FIRST_LINE_BYTES = 256
 const SHELL = /^(ba|da|k|z|a)?sh$/
 
 /**
- * Returns the runtime of a command: `node` or `python3` for a script, else the name of its file. Null when the command is not
- * found.
+ * Returns the runtime of a command: the interpreter of a script (`python3` for every version of Python), else the name
+ * of the file of the command, also for shell scripts. Null when the command is not found.
  */
 export function commandRuntime(command: string, env: NodeJS.ProcessEnv): string | null {
   const file = fileOf(command, env)

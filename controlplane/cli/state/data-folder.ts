@@ -168,7 +168,7 @@ function describeFailure(dir: string, cause: unknown): string {
   return `The data folder ${dir} cannot be used (${code || String(cause)}). ${advice[code] ?? 'Choose another folder with --data.'}`
 }
 
-/** Reads a private file, or creates it with mode 0600. `isNew` reports whether it was created. */
+/** Reads a private file. Creates a missing or empty file with mode 0600; `isNew` is then true. */
 export function ensureSecret(
   file: string,
   make: () => string,

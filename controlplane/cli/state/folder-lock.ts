@@ -44,7 +44,7 @@ function takeOver(file: string): boolean {
   return true
 }
 
-/** Returns the pid of the running process that holds the lock. */
+/** Returns the pid of the running process that holds the lock; undefined without one. */
 export function lockHolder(file: string): number | undefined {
   const holder = readHolder(file)
   return holder !== undefined && isAlive(holder) ? holder.pid : undefined

@@ -28,6 +28,6 @@ function denied(path: string): string {
 function isFileError(error: unknown): error is FileError {
   if (!(error instanceof Error)) return false
   const { code, path, syscall } = error as NodeJS.ErrnoException
-  // The path of a failed start of a program is its name.
+  // An error of `spawn` is no file error: its `path` is the name of the program.
   return typeof code === 'string' && typeof path === 'string' && syscall?.startsWith('spawn') !== true
 }

@@ -2,7 +2,10 @@ import { text } from 'node:stream/consumers'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { openPrompt } from './prompt.ts'
 
-/** Reads a secret: without echo at the terminal, else all of standard input. Arguments would show it in process lists. */
+/**
+ * Reads a secret: without echo at the terminal, else all of standard input. A secret in an argument would be visible in
+ * process lists.
+ */
 export async function readSecret(label: string): Promise<string> {
   const secret = (await read(label)).trim()
   if (secret !== '') return secret

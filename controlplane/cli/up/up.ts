@@ -91,7 +91,7 @@ async function startUnlessStopped(
 
 function upOptions(invocation: Invocation): InstallationOptions {
   const { env, cwd, terminal } = invocation
-  // The data folder is located after the check of the options.
+  // Checked before the data folder is located, which may create the folder or throw.
   const checked = {
     port: portOption(up, 'port', text(invocation, 'port'), 3000),
     gatewayPort: portOption(up, 'gateway-port', text(invocation, 'gateway-port'), 9443),

@@ -4,8 +4,8 @@ import type { InputOf, OperationName, ReplyOf } from './operations.ts'
 import { keepPageSecret, PAGE_SECRET_HEADER, pageSecret } from './page-secret.ts'
 
 /**
- * Timeout of an API request in milliseconds. A request that exceeds the timeout fails with the error that the control plane
- * does not respond.
+ * Timeout of an API request in milliseconds. A request that exceeds the timeout fails with the error that the control
+ * plane does not respond.
  */
 const TIMEOUT_MS = 15_000
 
@@ -20,8 +20,8 @@ type Listener = (why: SignInReason) => void
 const onSignedOut = new Set<Listener>()
 
 /**
- * Calls the listener for every response that requires a sign-in: 401, and 403 for a request without the page secret. Returns
- * the unsubscribe function.
+ * Calls the listener for every response that requires a sign-in: 401, and 403 for a request without the page secret.
+ * Returns the unsubscribe function.
  */
 export function whenSignedOut(listener: Listener): () => void {
   onSignedOut.add(listener)
@@ -87,7 +87,7 @@ export function addressOf(template: string, { params = {}, query = {} }: Parts):
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`
 }
 
-/** Sends the request. Replaces the `Failed to fetch` of browsers with an error that tells the user what to do. */
+/** Sends the request. Replaces the `Failed to fetch` of browsers with an error that states what to do. */
 async function reach(path: string, init: RequestInit, signal?: AbortSignal): Promise<Response> {
   try {
     return await fetch(path, init)

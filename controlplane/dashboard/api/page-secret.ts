@@ -3,17 +3,17 @@ import type { HEADERS } from '../../../core/wire/limits.ts'
 export const PAGE_SECRET_HEADER: (typeof HEADERS)['pageSecret'] = 'X-Service-Page-Secret'
 
 /**
- * Header value of a browser without a page secret. A sign-in with this header value returns a page secret, also to browsers
- * that send no `Sec-Fetch-Site`.
+ * Header value of a browser without a page secret. A sign-in with this header value returns a page secret, also to
+ * browsers that send no `Sec-Fetch-Site`.
  */
 const NONE = 'none'
 const KEY = 'chaperone.page-secret'
 let kept: string | null = null
 
 /**
- * Returns the page secret of this session, which API requests send in addition to the session cookie. `localStorage` is bound
- * to the origin with its port, so servers on other ports cannot read the secret (unlike the cookie), and all tabs share it
- * (unlike `sessionStorage`): an approver can answer a card in a new tab.
+ * Returns the page secret of this session, which API requests send in addition to the session cookie. `localStorage` is
+ * bound to the origin with its port, so servers on other ports cannot read the secret (unlike the cookie), and all tabs
+ * share it (unlike `sessionStorage`): an approver can answer a card in a new tab.
  */
 export function pageSecret(): string {
   return stored() ?? kept ?? NONE
@@ -24,7 +24,9 @@ export function hasPageSecret(): boolean {
   return pageSecret() !== NONE
 }
 
-/** Stores the page secret of a new session. Null removes the secret, because the session has ended or needs no secret. */
+/**
+ * Stores the page secret of a new session. Null removes the secret, because the session has ended or needs no secret.
+ */
 export function keepPageSecret(secret: string | null): void {
   kept = secret
   try {

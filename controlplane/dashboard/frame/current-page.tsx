@@ -14,8 +14,8 @@ export function CurrentPage({ entry: { Page } }: { readonly entry: PageEntry }) 
 type State = { readonly error: unknown }
 
 /**
- * Shows the error of a page that fails to render and keeps the frame with the kill switch. React requires a class for an
- * error boundary.
+ * Shows the error of a page that fails to render and keeps the frame with the kill switch. React requires a class for
+ * an error boundary.
  */
 class PageBoundary extends Component<{ readonly children: ReactNode }, State> {
   override readonly state: State = { error: null }

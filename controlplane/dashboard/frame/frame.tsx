@@ -54,8 +54,8 @@ function Allowed({ entry }: { readonly entry: PageEntry }) {
 }
 
 /**
- * Moves the focus to the page title without following the link. The fragment of the URL holds the current page, so the link
- * must not change the fragment.
+ * Moves the focus to the page title without following the link. The fragment of the URL holds the current page, so the
+ * link must not change the fragment.
  */
 function skipToPage(event: { preventDefault(): void }): void {
   event.preventDefault()

@@ -4,7 +4,9 @@ import { FactList } from '../components/layout/fact-list.tsx'
 import { hrefOf } from '../routing/page-location.ts'
 import { useSession } from '../session/session.tsx'
 
-/** Shows where to find the cause of a refusal, the commands that diagnose an installation, and the keys of all pages. */
+/**
+ * Shows where to find the cause of a refusal, the commands that diagnose an installation, and the keys of all pages.
+ */
 export function HelpDialog({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   const { command, version } = useSession()
   return (

@@ -4,8 +4,8 @@ export type LiveStatus = 'connecting' | 'live' | 'lost'
 
 export type ChangeStream = {
   /**
-   * Calls the listener when an object of one of these kinds changed, and after each interruption in which a change may have
-   * been missed.
+   * Calls the listener when an object of one of these kinds changed, and after each interruption in which a change may
+   * have been missed.
    */
   subscribe(kinds: readonly ChangeKind[], listener: () => void): () => void
   onStatus(listener: (status: LiveStatus) => void): () => void
@@ -47,8 +47,8 @@ export function createChangeStream(): ChangeStream {
     })
     source.addEventListener('error', () => {
       setStatus('lost')
-      // An HTTP error (an expired session, a starting server) closes the EventSource permanently, so a new EventSource is
-      // created.
+      // An HTTP error (an expired session, a starting server) closes the EventSource permanently, so a new EventSource
+      // is created.
       if (source?.readyState !== EventSource.CLOSED) return
       timer = window.setTimeout(open, retryMs)
       retryMs = Math.min(retryMs * 2, LAST_RETRY_MS)

@@ -46,8 +46,8 @@ function iconOf(count: number): string {
 }
 
 /**
- * Shows a notification of the browser when approvals are added while the page is in the background. It contains only the
- * number, because the operating system shows it on locked screens too.
+ * Shows a notification of the browser when approvals are added while the page does not have the focus. The notification
+ * contains only the number, because operating systems show notifications on locked screens too.
  */
 function useNotification(count: number | null): void {
   const known = useRef<number | null>(null)

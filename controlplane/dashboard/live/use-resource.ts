@@ -6,7 +6,7 @@ import { sharedRead } from '../api/shared-read.ts'
 import { useLive } from './live-provider.tsx'
 
 export type Resource<T> = {
-  /** Last reply. It is kept while the resource reloads and after errors. */
+  /** Last reply, which is kept while the resource reloads and after errors; null before the first reply. */
   readonly data: T | null
   /** Error of the last attempt; null after a success. */
   readonly error: ApiError | null

@@ -16,7 +16,9 @@ export function navigate(
   location.hash = hrefOf(page, query)
 }
 
-/** Returns the query values of the page and a function that changes them without a history entry. Null removes a value. */
+/**
+ * Returns the query values of the page and a function that changes them without a history entry. Null removes a value.
+ */
 export function useQueryState(): readonly [
   PageLocation['query'],
   (changes: Readonly<Record<string, string | null>>) => void,

@@ -3,8 +3,8 @@ import { call } from '../api/client.ts'
 import { signInErrorText } from './sign-in-errors.ts'
 
 /**
- * State of a sign-in while the user is at the identity provider. It is stored in sessionStorage, which is bound to the origin
- * with its port.
+ * State of a sign-in while the user is at the identity provider. It is stored in sessionStorage, which is bound to the
+ * origin with its port.
  */
 type Pending = { readonly secret: string; readonly page: string; readonly setupToken: string | null }
 
@@ -31,8 +31,8 @@ export async function startProviderSignIn(setupToken: string | null): Promise<vo
 }
 
 /**
- * Completes a sign-in that the identity provider redirected to this page. Resolves with the error; null after a success, and
- * when the URL has no result of a sign-in.
+ * Completes a sign-in that the identity provider redirected to this page. Resolves with the error; null after a
+ * success, and when the URL has no result of a sign-in.
  */
 export async function finishProviderSignIn(): Promise<ApiError | null> {
   const query = RETURN.exec(location.hash)?.[1]

@@ -62,8 +62,8 @@ function fetchCurrentUser(): Promise<MeReply> {
 }
 
 /**
- * Reads the session at the first load. Without credentials no request for the session is sent, because browsers write each
- * 401 to their console. A page secret is the sign of a session: the request for it then does not wait for another one.
+ * Reads the session at the first load. Without credentials no request for the session is sent, because browsers write
+ * each 401 to their console. With a stored page secret, the session is requested at once.
  */
 export async function fetchFirstUser(): Promise<MeReply> {
   if (!hasPageSecret()) {

@@ -8,7 +8,9 @@ import type { ActionRulesSource } from './rules.ts'
 export type ActionKillChecks = {
   /** Reports whether any kill switch is in force. Callers skip `of` when none is. */
   isAnything(): boolean
-  /** Returns the kill switch that covers the stored action, or null. `inForce` defaults to the kill switches in force. */
+  /**
+   * Returns the kill switch that covers the stored action, or null. `inForce` defaults to all kill switches in force.
+   */
   of(row: Pick<ActionRow, 'agentId' | 'agent' | 'spec'>, inForce?: readonly KillEntry[]): KillEntry | null
 }
 

@@ -138,7 +138,10 @@ function agentView(
   }
 }
 
-/** Returns the field `running`. A revoked agent has none: its name may have a new agent, which runs. */
+/**
+ * Returns the field `running`. A revoked agent has no such field, because instances are found by the agent's name, and
+ * a new agent may have the same name.
+ */
 function runningOf(
   { name, status }: AgentRow,
   running: ReadonlyMap<string, RunningInstances>,

@@ -46,8 +46,9 @@ export async function listAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]>
 }
 
 /**
- * SQL condition for an agent that has ended: only bare pods, Jobs and bare Sandboxes ran as it, and none of them exists
- * any more. An agent of a workload that creates new pods has not ended while it has none.
+ * SQL condition for an agent that has ended: all its workloads are bare pods, Jobs or bare Sandboxes, and none of their
+ * pods exists any more. An agent with another workload, such as a Deployment, has not ended while it has no pod,
+ * because the workload creates new pods.
  */
 export const HAS_ENDED = `source = 'kubernetes' and status = 'active'
   and jsonb_array_length(coalesce(metadata->'workloads', '[]')) > 0

@@ -195,7 +195,10 @@ export async function registerAgent(q: Query, row: AgentInput, event: AgentEvent
   return agent
 }
 
-/** Binds an agent to a gateway in the caller's transaction. `event`: null for a gateway that takes a free agent. */
+/**
+ * Binds an agent to a gateway in the caller's transaction. `event`: audit event of the change; null when an agent
+ * without a gateway is bound, which records no event.
+ */
 export async function bindAgent(
   q: Query,
   agent: AgentRow,

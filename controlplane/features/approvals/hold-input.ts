@@ -30,7 +30,7 @@ export type HoldInput = {
   readonly platformNamespaces: ReadonlySet<string>
   /** Ids of the grants whose answers are confirmed; null where answers need no confirmation. */
   readonly confirmedGrants: readonly string[] | null
-  /** Executions of actions, which the holds of their own requests end. */
+  /** Running executions. A hold of the request of an execution ends the execution, or is released by its approval. */
   readonly executions: HeldExecutions
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }
@@ -105,7 +105,7 @@ export function pendingDetails(row: ApprovalRow, body: HoldBody) {
   }
 }
 
-/** Returns the detail that tells the audit events of an access request from those of a held request. */
+/** Returns the detail that distinguishes the audit events of an access request from those of a held request. */
 export function accessDetails({ access_request }: HoldBody): { readonly access_request?: true } {
   return access_request === true ? { access_request } : {}
 }

@@ -101,7 +101,7 @@ export async function instanceOf(q: Query, podUid: string | null | undefined): P
 }
 
 /**
- * Returns the binding of an approval: a hash of the gateway's id, of the claim, and of the request hash that the gateway
+ * Returns the binding of an approval: a hash of the gateway's id, the claim, and the request hash that the gateway
  * computed. An identical request of another gateway or claim therefore needs its own approval.
  */
 export function bindingOf(
@@ -133,9 +133,9 @@ async function create(q: Query, input: IdentifiedHold, binding: string): Promise
       retryAfterS: 30,
     })
   }
-  // A unique index permits only one pending hold per agent and binding (hash of the request), and an overdue hold is
-  // still stored as pending. `countPendingHolds` excludes abandoned holds. Without a limit of their own, an agent could
-  // open any number of holds by disconnecting.
+  // Expires two kinds of earlier holds. An overdue hold of the same request may still be stored as pending, and a
+  // unique index permits only one pending hold per agent and binding. `countPendingHolds` does not count abandoned
+  // holds; they have a separate limit, because an agent could otherwise open any number of holds by disconnecting.
   const key = { orgId, agent: body.agent, binding, limit: limits.maxPendingPerAgent }
   await appendExpired(q, await expireForHold(q, key), input.onEnded)
   const row = await insertApproval(q, {

@@ -58,7 +58,10 @@ function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly
   }
 }
 
-/** Returns the instance of the hold with its present claim: a claim may have adopted it since the hold was opened. */
+/**
+ * Returns the instance of the hold with its present claim: a claim may have adopted the Sandbox since the hold was
+ * opened.
+ */
 function presentInstance({ card: { instance }, claim }: UsableApproval): Instance | null {
   if (instance === undefined) return null
   return claim === null ? instance : { ...instance, claim }
@@ -69,8 +72,8 @@ function isUnnamed({ kind, card }: UsableApproval): boolean {
 }
 
 /**
- * Spends the unused decision tokens of approved actions. Returns the approvals without approved actions whose token was
- * already used or expired.
+ * Spends the unused decision tokens of approved actions. Returns the given approvals, except those of approved actions
+ * whose token was already used or had expired.
  */
 async function withoutUsed(
   q: Query,

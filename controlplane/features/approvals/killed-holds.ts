@@ -3,7 +3,7 @@ import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { entriesFor } from '../../sync/kill-switch/state.ts'
 
-/** The agent, its instance, connectors and gateway of a hold. The scopes of kill switches are matched against these names. */
+/** Agent, instance, connectors and gateway of a hold. The scopes of kill switches are matched against these names. */
 export type HoldSubject = {
   readonly gateway: string
   readonly agent: string

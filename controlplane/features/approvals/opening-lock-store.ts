@@ -12,8 +12,8 @@ export async function shareOpeningLock(q: Query): Promise<void> {
 }
 
 /**
- * Takes the lock of `shareOpeningLock`, and one that serialises the transactions that open holds for one agent. Both are
- * held until the transaction ends.
+ * Takes the lock of `shareOpeningLock`, and a lock that serialises the transactions that open holds for one agent. Both
+ * locks are held until the transaction ends.
  */
 export async function lockForHold(q: Query, orgId: string, agent: string): Promise<void> {
   await q.query(

@@ -35,8 +35,8 @@ export type ApprovalsDeps = {
   /** Resolves whether RBAC of the cluster lets an approver group answer. Absent outside a cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
   /**
-   * Confirms earlier answers before an approving answer, and the answers of grants before a hold. Default: answers count
-   * without a confirmation.
+   * Confirms earlier answers before an approving answer, and the answers of grants before a hold. Default: answers
+   * count without a confirmation.
    */
   readonly confirmAnswer?: ConfirmAnswer | undefined
   /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
@@ -96,8 +96,8 @@ export type Approvals = {
    */
   respond(answer: Respond): Promise<Response>
   /**
-   * Withdraws an approval that no gateway has used yet, or the user's own answer to an approval that is still pending. Returns
-   * the status afterwards. Throws `not_found`, and `conflict` if nothing can be withdrawn any more.
+   * Withdraws an approval that no gateway has used yet, or the user's own answer to an approval that is still pending.
+   * Returns the status afterwards. Throws `not_found`, and `conflict` if nothing can be withdrawn any more.
    */
   withdraw(withdrawal: Withdrawal): Promise<ApprovalStatus>
   /** Lists the approvals of agents in the given namespaces. */
@@ -108,13 +108,16 @@ export type Approvals = {
   get(id: string): Promise<ApprovalRow | undefined>
   /** Lists the grants of agents in the given namespaces. */
   grants(namespaces: Namespaces): Promise<readonly GrantRow[]>
-  /** Returns the active grants of Gateways of the cluster, each as the Permission that shows it. */
+  /**
+   * Returns the active grants of Gateways of the cluster. Each grant has the form of the Permission that shows it in
+   * the cluster.
+   */
   grantObjects(): Promise<readonly GrantObject[]>
   /** Returns the usable grants that may approve a held request; parameters and rules are not compared. */
   grantsFor(asked: GrantQuestion): Promise<readonly GrantRow[]>
   /**
-   * Revokes a grant, and cancels the holds that it released and that no request has used. Throws `not_found` for one of another namespace, `conflict` for a revoked
-   * one.
+   * Revokes a grant, and cancels the holds that the grant released and that no request has used. Throws `not_found` for
+   * a grant of another namespace, and `conflict` for a grant that was revoked before.
    */
   revokeGrant(namespaces: Namespaces, revoked: RevokedGrant): Promise<void>
 }
@@ -208,8 +211,9 @@ export async function cancelApproval(q: Query, id: string, agent: string): Promi
 }
 
 /**
- * Takes the lock of transactions that open approvals, before the caller reads the kill switches. An activation of a
- * kill switch at the same time is then either read by this transaction, or cancels the approval that it opens.
+ * Takes the lock of transactions that open approvals, before the caller reads the kill switches. A concurrent
+ * activation of a kill switch is then either read by this transaction, or cancels the approval that this transaction
+ * opens.
  */
 export function lockForOpening(q: Query): Promise<void> {
   return shareOpeningLock(q)

@@ -76,8 +76,8 @@ export async function insertApprovedHold(
 }
 
 /**
- * Columns that a statement returns for approvals that it ends. Reading them notifies the replicas at commit, and each
- * replica then notifies its gateways.
+ * Columns that a statement returns for approvals that it ends. The column `isNotified` notifies the replicas at commit,
+ * and each replica then notifies its gateways.
  */
 export const ENDED_COLUMNS = `${APPROVAL_COLUMNS}, pg_notify('${SYNC_CHANNEL}', id) as "isNotified"`
 

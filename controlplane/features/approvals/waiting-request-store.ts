@@ -41,8 +41,8 @@ export async function removeWaitingRequest(
 }
 
 /**
- * Expires the holds of an agent that keep it from opening another one: an overdue hold of the same request, and its
- * oldest abandoned holds, so that fewer than `limit` abandoned holds remain.
+ * Expires holds of an agent to make room for a new hold: an overdue hold of the same request, and the oldest abandoned
+ * holds, so that fewer than `limit` abandoned holds remain.
  */
 export async function expireForHold(
   q: Query,

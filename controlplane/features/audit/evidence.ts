@@ -12,8 +12,9 @@ import { searchAudit } from './search-store.ts'
 
 export type Evidence = {
   /**
-   * Returns a page of events, newest first. `cursor`: the field `next_cursor` of the previous page. A page of a search can have
-   * fewer events than `limit`, also none, and a `next_cursor`: it continues the search in older events.
+   * Returns a page of events, newest first. `cursor`: the field `next_cursor` of the previous page. A page of a search
+   * can have fewer events than `limit`, or none, although it has a `next_cursor`: the next page continues the search in
+   * older events.
    */
   search(
     namespaces: Namespaces,

@@ -2,8 +2,8 @@ import { AuditEventType } from '../../../core/wire/audit.ts'
 import type { AuditFilter } from './export-store.ts'
 
 /**
- * Conditions of a search. An index selects the events of `indexed`. The conditions of `searched` have no index, so the number
- * of events that they are evaluated for must be limited.
+ * SQL conditions of a search. PostgreSQL evaluates `indexed` by an index. No index covers `searched`, so the number of
+ * events for which `searched` is evaluated must be limited.
  */
 export type AuditConditions = {
   readonly indexed: readonly string[]
@@ -23,7 +23,7 @@ const FREQUENT: ReadonlySet<string> = new Set([
 ])
 const INDEXED = new Set<string>(AuditEventType.options.filter((type) => !FREQUENT.has(type)))
 
-/** Text that a search compares. */
+/** SQL expression for the text of an event that a search text is compared with. */
 export const SEARCHED =
   "lower(concat_ws(' ', e.event_type, e.agent_id, e.user_id, e.action_request_id, e.details::text))"
 
@@ -40,7 +40,8 @@ export function auditConditions(orgId: string, filter: AuditFilter, before: numb
   add('indexed', before, (p) => `e.id < ${p}`)
   add('indexed', filter.agentId, (p) => `e.agent_id = ${p}`)
   add('indexed', actionRequestId, (p) => `e.action_request_id = ${p}`)
-  // A literal, because PostgreSQL proves the condition of the index `audit_type` only from constants.
+  // The type is a literal and not a parameter, because the planner uses the partial index `audit_type` only if a
+  // constant implies the condition of the index.
   if (eventType !== undefined && INDEXED.has(eventType)) lists.indexed.push(`e.event_type = '${eventType}'`)
   else add('searched', eventType, (p) => `e.event_type = ${p}`)
   add('indexed', filter.from, (p) => `e.id > ${LAST_BEFORE(p)}`)
@@ -52,8 +53,9 @@ export function auditConditions(orgId: string, filter: AuditFilter, before: numb
 }
 
 /**
- * Ids that bound the events of a time. An event gets its id within the transaction that began at its time, so ids follow times
- * but for the length of transactions and corrections of the clock, for which an hour is added.
+ * SQL expressions for the ids that bound a period of time. Ids follow the times of events only approximately: an event
+ * has the time at which its transaction began and gets its id later, and the clock may be corrected. A margin of an
+ * hour covers both differences.
  */
 const LAST_BEFORE = (time: string) => `coalesce((select id from audit_events
   where org_id = $1 and created_at < ${time}::timestamptz - interval '1 hour' order by created_at desc limit 1), 0)`

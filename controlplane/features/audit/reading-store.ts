@@ -19,8 +19,8 @@ export type AuditScope = { readonly orgId: string } & (
 )
 
 /**
- * Returns a page of events, newest first. The query skips the offset in the index alone and reads the rows of the page
- * only.
+ * Returns a page of events, newest first. The subquery skips `offset` events by an index-only scan, so that the query
+ * reads only the table rows of the page.
  */
 export async function listAuditEvents(
   q: Query,

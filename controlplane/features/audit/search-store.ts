@@ -5,15 +5,15 @@ import { auditConditions } from './filter-store.ts'
 export type AuditSearch = {
   readonly events: readonly AuditExportRow[]
   /**
-   * Id before which the next page begins; null at the end of the log. A search that reads its maximum number of events also
-   * ends with an id, although it found fewer events than the limit.
+   * Id before which the next page begins; null at the end of the log. Also set after a search that stopped at its
+   * maximum number of read events, even if it found fewer events than the limit.
    */
   readonly next: number | null
 }
 
 /**
- * Maximum number of events that a page of a search reads. It bounds the time of a page (about 50 ms on two cores) for a text
- * that occurs in few events, or in none.
+ * Maximum number of events that a page of a search reads. The maximum bounds the time of a page (about 50 ms on two
+ * cores) for a text that occurs in few events, or in none.
  */
 const MAX_SEARCHED = 20_000
 
@@ -42,8 +42,9 @@ export async function searchAudit(
   const rows = await q.rows<FoundRow>(given, (within) => {
     const events = `from audit_events e where ${[...indexed, within.namespace('e.namespace')].join(' and ')}`
     const read = isSearch
-      ? // The limit is inside, because PostgreSQL plans the input of a window function for all rows, and a
-        // subquery, because the planner sorts all rows where it expects fewer than a known limit.
+      ? // The limit is in the inner query, because PostgreSQL plans the input of a window function for all rows. The
+        // limit is a subquery, so that its value is unknown during planning: the planner sorts all rows when it expects
+        // fewer rows than a known limit.
         `select e.*, (${searched.join(' and ')}) is true as "isFound", row_number() over (order by e.id desc) = ${maxPlace} as "isEnd"
            from (select e.* ${events} order by e.id desc limit (select ${maxPlace})) e order by e.id desc`
       : `select e.*, true as "isFound", false as "isEnd" ${events} order by e.id desc limit ${limitPlace}`

@@ -34,9 +34,9 @@ export type CardRow = {
 
 /**
  * Queues the chat messages that are due: cards of new approvals, updates of cards whose nonce is used while the
- * approval is still pending, outcomes, and the end of an approval whose message shows it as approved. The query reads the table of approvals, so that messages do not depend on
- * the replica or channel of an answer. Does nothing until the chat is configured. An update that failed permanently is
- * not queued again.
+ * approval is still pending, outcomes, and the cancellation of an approval whose message shows an outcome already. The
+ * query reads the table of approvals, so that messages do not depend on the replica or channel of an answer. Does
+ * nothing until the chat is configured. An update that failed permanently is not queued again.
  */
 export async function queueChatMessages(q: Query, orgId: string): Promise<void> {
   await q.query(
@@ -107,7 +107,7 @@ export async function findCard(q: Query, orgId: string, place: ChatMessageRow): 
   return rows[0]
 }
 
-/** Stores that the message shows the outcome of the time `respondedAt`; null for an expired approval. */
+/** Stores that the message shows the outcome of its approval. `respondedAt`: time of the outcome; null means now. */
 export async function closeChatMessage(
   q: Query,
   approvalId: string,

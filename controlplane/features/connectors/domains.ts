@@ -91,7 +91,10 @@ export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'b
   return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
 }
 
-/** Returns the field of a manifest that claims a domain. A type with hosts of its own claims them by its `type`. */
+/**
+ * Returns the field of a manifest that claims the domain. Hosts of the connector type itself are claimed by the field
+ * `type`.
+ */
 export function domainField(
   { domains = [], baseUrl }: Pick<ConnectorSpec, 'domains' | 'baseUrl'>,
   domain: string,

@@ -70,7 +70,9 @@ function upstreamOf({ domains = [], base_url }: NewConnector): { url?: string } 
   return base !== null && hasOthers ? { url: base.origin } : {}
 }
 
-/** Returns the path of a field in the request body. `path`: of the connector, empty for the body itself. */
+/**
+ * Returns the path of a field in the request body. `path`: path of the connector; empty when the body is the connector.
+ */
 export function fieldAt(path: string, field: string): string {
   return path === '' ? field : `${path}.${field}`
 }

@@ -88,8 +88,8 @@ function newShape({ prefersProviderShape, input }: Placement): ConnectorSpec['er
 }
 
 /**
- * Returns whether private addresses are permitted, and credentials on connections without TLS. An absent value in the
- * input keeps the stored value.
+ * Returns whether the upstream may have private addresses, and whether the credential may be sent without TLS. An
+ * absent value in the input keeps the stored value.
  */
 function permissionsOf(
   input: NewConnector,
@@ -205,8 +205,9 @@ export function removeConnector(q: Query, id: string): Promise<void> {
 }
 
 /**
- * Inserts or replaces a connector in the caller's transaction, which records the event, and deletes the short-lived
- * secrets of the replaced row when their source ended. `before`: the replaced row.
+ * Inserts or replaces a connector in the caller's transaction, which records the event. Deletes the short-lived secrets
+ * of the replaced row when the new row has no source of such secrets. `before`: the replaced row; undefined for a new
+ * connector.
  */
 export async function saveConnector(
   q: Query,
@@ -219,8 +220,8 @@ export async function saveConnector(
 }
 
 /**
- * Replaces or deletes the credential of the Connectors of manifest files that are in force and name it in the encrypted
- * store. Returns true when one had another credential.
+ * Replaces or deletes the credential of every Connector in force whose manifest file names the credential `name` of the
+ * encrypted store. Returns true when the credential of at least one Connector changed.
  */
 export async function replaceStoredCredential(
   q: Query,

@@ -49,7 +49,8 @@ export async function upsertConnector(q: Query, row: ConnectorInput): Promise<Co
 }
 
 /**
- * Replaces or deletes the credential of a connector that a manifest states. The caller encrypts it for the id.
+ * Replaces or deletes the credential of a connector. The caller must encrypt the credential for the id of the
+ * connector.
  */
 export async function setCredential(q: Query, id: string, credential: Sealed | null): Promise<void> {
   await q.query('update connectors set credential = $2, updated_at = now() where id = $1', [
@@ -59,8 +60,9 @@ export async function setCredential(q: Query, id: string, credential: Sealed | n
 }
 
 /**
- * Deletes the short-lived secrets, and refresh tokens of their sources, of those Connectors that have no exchange or no
- * stored secret any more. Must follow the write of the Connectors in their transaction.
+ * Deletes the short-lived secrets, and the refresh tokens of their sources, of those Connectors in the list that have
+ * no source of short-lived secrets, or no stored secret, any more. Must be called in the transaction that writes the
+ * Connectors, after the write.
  */
 export async function deleteUnminted(q: Query, ids: readonly string[]): Promise<void> {
   await q.query(

@@ -12,8 +12,9 @@ import { defaultGateway } from '../gateways/names.ts'
 export type TestDeps = { readonly relay: Pick<OrderRelay, 'execute'> }
 
 /**
- * Has a gateway of the connector send the provider's cheapest authenticated read with the credential, and returns whom
- * the provider names. Throws `conflict` for a connector that cannot be tested, `not_ready` without a connected gateway.
+ * Tests the credential: orders a gateway of the connector to send the provider's cheapest authenticated read, and
+ * returns the account that the response names. Throws `conflict` for a connector that cannot be tested, `not_ready`
+ * without a connected gateway.
  */
 export async function testCredential(
   q: Query,

@@ -13,9 +13,9 @@ type Refused = {
 }
 
 /**
- * Makes the exchange of a secret due that an upstream refused. Returns true when another secret is available or being
- * minted. Each refresh starts a minimum age for the next one, which limits the rate of refreshes for all gateways; the
- * minimum age grows in a sequence of refusals. An exchange that fails keeps its back-off.
+ * Makes the exchange of a secret that an upstream refused due. Returns true when another secret is available or being
+ * minted. A secret is replaced only after a minimum age, which limits the rate of exchanges over all gateways; the
+ * minimum age grows with successive refusals. A failed exchange keeps its back-off.
  */
 export function refreshRefused(
   { db, orgId }: { readonly db: Db; readonly orgId: string },
@@ -32,7 +32,7 @@ export function refreshRefused(
     if (wasDue) return true
     const details = { change: 'credential.refused', connector, serial, gateway: gateway.name }
     await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: connector, details })
-    // Wakes the refreshers of all replicas.
+    // The new version wakes the refreshers of all replicas.
     await bumpVersion(q)
     return true
   })

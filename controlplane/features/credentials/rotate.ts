@@ -12,8 +12,8 @@ import { credentialSource } from './source.ts'
 type RotateDeps = { readonly db: Db; readonly orgId: string }
 
 /**
- * Makes the exchange of a credential due, for every Connector that uses it. The last secrets stay in use until the
- * refresher of a replica has stored the new ones, which is within a second while the source answers.
+ * Makes the exchange of a credential due for every Connector that uses the credential. The last secrets stay in use
+ * until a refresher has stored the new ones, which takes about a second if the source answers.
  */
 export function rotateCredential({ db, orgId }: RotateDeps, by: Actor, name: string): Promise<Changed> {
   return db.tx(async (q) => {
@@ -34,7 +34,7 @@ export function rotateCredential({ db, orgId }: RotateDeps, by: Actor, name: str
     )
     const details = { change: 'credential.rotated', credential: name, connectors }
     await recordEvent(q, { orgId, actor: by, type: 'gateway.updated', details })
-    // Wakes the refreshers of all replicas.
+    // The new version wakes the refreshers of all replicas.
     await bumpVersion(q)
     return { name, connectors }
   })

@@ -48,7 +48,7 @@ export type MintedRow = {
   readonly failedAt: Date | null
   /** Milliseconds until the next exchange is due, by the clock of the database; negative when it is overdue. */
   readonly dueInMs: number
-  /** Milliseconds for which another exchange of the row can still be in flight; not positive when none is. */
+  /** Milliseconds until the claim of the row expires. While positive, an exchange may be in flight. */
   readonly claimedMs: number
 }
 
@@ -91,13 +91,16 @@ export function isNarrowed({ spec }: MintedConnector): boolean {
 }
 
 /**
- * SQL condition on a row of `connectors` that has a short-lived secret: `hasMinted`, with a stored secret or the mark of
- * one (`NOTHING_STORED`).
+ * SQL condition on a row of `connectors` that is true for a Connector with short-lived secrets (`hasMinted`) that has a
+ * stored secret, or `NOTHING_STORED` in its place.
  */
 export const MINTS_SQL = `source <> 'api' and credential is not null
   and coalesce(spec -> 'credential' ?| array[${MINTING_FIELDS.map((field) => `'${field}'`).join(', ')}], false)`
 
-/** Returns the credential without the fields that do not change the secret of the Connector. */
+/**
+ * Returns the credential without the fields for narrowed tokens, because these fields do not change the secret of the
+ * Connector.
+ */
 function withoutNarrowing(credential: ConnectorSpec['credential']): unknown {
   if (credential?.githubApp !== undefined) {
     const { narrow: _narrow, ...githubApp } = credential.githubApp
@@ -108,7 +111,10 @@ function withoutNarrowing(credential: ConnectorSpec['credential']): unknown {
   return { ...credential, oauth2 }
 }
 
-/** Returns the hash that ties a minted secret to its specification and its stored secret. */
+/**
+ * Returns a hash of the specification and the secret from which a secret is minted. Minted secrets with another hash
+ * are outdated. The hash is keyed, so that it does not disclose the secret.
+ */
 export function sourceHash(
   keyring: Pick<Keyring, 'derive'>,
   credential: ConnectorSpec['credential'],

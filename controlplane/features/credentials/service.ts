@@ -21,26 +21,33 @@ import { deleteCredential, putCredential, setConnectorCredential } from './store
 export type CredentialsDeps = ApprovalsBotDeps &
   TestDeps & {
     readonly db: Db
-    /** Applies the Connectors of manifests that name a credential, in the transaction of its change. */
+    /**
+     * Runs `change`, and applies the Connectors whose manifests name the credential in the same transaction. See
+     * `Manifests.credentialChanged`.
+     */
     readonly manifests: {
       credentialChanged(name: string, change: (q: Query) => Promise<void>): Promise<boolean>
     }
-    /** Whether the installation runs in a cluster, where Secrets hold the credentials of Connectors. */
+    /**
+     * Whether the installation runs in a cluster. There, Secrets and not the encrypted store contain the credentials of
+     * Connectors.
+     */
     readonly isCluster: boolean
   }
 
 /** Sets and deletes the credentials of Connectors: those of the encrypted store, and those of rows of the API. */
 export type Credentials = {
   list(namespaces: Namespaces): Promise<readonly CredentialView[]>
-  /** `name`: a credential that a manifest names, or a Connector. */
+  /** Stores a credential. `name`: a credential that a manifest names, or a Connector. */
   set(by: Actor, given: { readonly name: string; readonly secret: string }): Promise<Changed>
   remove(by: Actor, name: string): Promise<Changed>
   /**
-   * Has the short-lived secrets of a credential replaced at once. `name`: as for `set`, or a Secret as `namespace/name`.
-   * Throws `not_found` for a name without Connectors, `conflict` when none of them has short-lived secrets.
+   * Schedules the replacement of the short-lived secrets of a credential. `name`: as for `set`, or a Secret as
+   * `namespace/name`. Throws `not_found` for a name without Connectors, `conflict` when none of them has short-lived
+   * secrets.
    */
   rotate(by: Actor, name: string): Promise<Changed>
-  /** Has a short-lived secret replaced that an upstream refused with 401. See `refreshRefused`. */
+  /** Schedules the replacement of a short-lived secret that an upstream refused with 401. See `refreshRefused`. */
   refused(given: Parameters<typeof refreshRefused>[1]): Promise<boolean>
   /** Sends a read to the provider with the credential of the connector. Throws `not_found` for an unknown connector. */
   test(by: Actor, connectorId: string, namespaces: Namespaces): Promise<TestCredentialReply>
@@ -96,7 +103,8 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
         result = reply
         return reply
       } finally {
-        // Also after an error: the provider may have received the request of a test without an answer.
+        // The event is recorded after an error too, because the provider may have received the request without an
+        // answer.
         const { ok, status } = result
         const details = { change: 'credential.tested', connector: row.name, ok, status }
         await recordEvent(db, { orgId, actor: by, type: 'gateway.updated', details })
@@ -118,7 +126,7 @@ async function find({ orgId }: CredentialsDeps, q: Query, given: string): Promis
 
 type Change = {
   readonly given: string
-  /** Target of the name before the transaction. */
+  /** Target of `given`, read before the transaction. */
   readonly found: Target
   readonly verb: 'set' | 'removed'
   readonly write: (q: Query, target: Target) => Promise<void>
@@ -147,7 +155,10 @@ async function change(
   return changed(target)
 }
 
-/** Throws `conflict` for a Connector whose manifest names another source, with the step that sets its credential. */
+/**
+ * Returns the target of a credential or Connector name. An unknown name becomes an entry of the encrypted store. Throws
+ * `conflict` with the remedy for a Connector whose manifest names another source.
+ */
 function targetOf(rows: readonly ConnectorRow[], stored: readonly string[], given: string): Target {
   const named = (vault: string): Target => ({
     kind: 'vault',

@@ -4,7 +4,10 @@ import type { ConnectorCredential } from '../../../core/wire/credentials.ts'
 import type { ConnectorRow } from '../connectors/rows.ts'
 import { hasMinted, type MintedRow, mintedKind } from './rows.ts'
 
-/** Returns where the credential of a connector is kept, and how it is set where the API cannot set it. */
+/**
+ * Returns where the credential of a connector is stored. `remedy`: how to set the credential there; null when the API
+ * can set it.
+ */
 export function credentialSource(row: ConnectorRow): ConnectorCredential {
   if (row.source === 'api') return { source: 'connector', name: row.name, remedy: null }
   const { secretRef, vault } = row.spec.credential ?? {}
@@ -48,7 +51,7 @@ const REMEDIES = {
     `Run ${command} in a terminal with the arguments of the manifest, and sign in if it asks for it.`,
 } as const
 
-/** Returns a source as text, for sentences and lists, such as `the command gh`. */
+/** Returns a source as a phrase for sentences and lists, such as `the command gh`. */
 export function sourceText({ source, name }: Pick<ConnectorCredential, 'source' | 'name'>): string {
   return `${SOURCE_TEXT[source]}${name === null ? '' : ` ${name}`}`
 }
@@ -77,12 +80,18 @@ export function mintedView(row: ConnectorRow, minted: MintedRow | undefined): Co
 
 type SecretKey = { readonly namespace: string; readonly name: string; readonly key: string }
 
-/** Returns the command that creates a Secret. The shell reads the value, so that no history and no process list has it. */
+/**
+ * Returns the command that creates a Secret. The command reads the value from standard input, so that neither the shell
+ * history nor the process list contains the value.
+ */
 function createSecret({ namespace, name, key }: SecretKey): string {
   return `kubectl create secret generic ${quoted(name)} -n ${quoted(namespace)} --from-file=${quoted(key)}=/dev/stdin`
 }
 
-/** Quotes a name for the shell. The schemas admit only plain names, but readers paste the command. */
+/**
+ * Quotes a name for the shell, because readers paste the command. The schemas admit only names without special
+ * characters.
+ */
 function quoted(name: string): string {
   return /^[-._a-zA-Z0-9]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
 }

@@ -13,7 +13,10 @@ import { agentView, policyView } from './bundle-views.ts'
 type Kind = ImportReply['errors'][number]['kind']
 type View = Readonly<Record<string, unknown>>
 
-/** State of an item of a bundle against the objects of its name. `differs`: fields of a changed item that differ. */
+/**
+ * Result of comparing an item of a bundle with the existing objects of the same name. `differs`: fields of a changed
+ * item that differ.
+ */
 export type ItemComparison = {
   readonly state: 'new' | 'changed' | 'same'
   readonly differs?: readonly string[]
@@ -22,9 +25,9 @@ export type ItemComparison = {
 export type BundleComparison = (kind: Kind, item: View & { readonly name: string }) => ItemComparison
 
 /**
- * Returns the comparison of bundle items with the agents and policies that exist now. An item is the same when one object
- * of its name has all of the item's fields. Of the fields that a policy omits, those that decide whether and when it applies
- * are compared with the values that an import would store. Other omitted fields are not compared.
+ * Returns a function that compares bundle items with the existing agents and policies. An item is `same` when one
+ * object of its name has all fields of the item. For fields of a policy that its item omits (`enabled`, `priority`,
+ * `mode`, `gateways`), the values that an import would store are compared. Other omitted fields are not compared.
  */
 export async function compareWithExisting(q: Query): Promise<BundleComparison> {
   const gateways = await gatewayNamesIn(createScopedQuery(q, 'all'))
@@ -43,12 +46,11 @@ export async function compareWithExisting(q: Query): Promise<BundleComparison> {
   }
 }
 
-/** Fields whose lists are sets: their order means nothing. */
+/** Fields whose lists are compared without regard to order. */
 const SETS: ReadonlySet<string> = new Set(['capabilities', 'tags', 'gateways'])
 
 /**
- * Adds the fields that an import stores for a policy whose item omits them. An item without gateways applies to all
- * gateways.
+ * Adds the values that an import would store for omitted fields of a policy. An omitted `gateways` means all gateways.
  */
 function asStored(item: View): View {
   const { enabled, priority, mode } = fieldsOfNew(item, repeatedIn(String(item['policyYaml'])))
@@ -56,8 +58,8 @@ function asStored(item: View): View {
 }
 
 /**
- * Returns the stored fields that the policy text also contains. Returns none for an invalid text, which an import does not
- * store.
+ * Returns the fields of the policy row that the policy text repeats. Returns none for an invalid text, which an import
+ * would refuse.
  */
 function repeatedIn(policyYaml: string): ParsedPolicy['repeated'] {
   try {

@@ -32,7 +32,7 @@ export type BundleDeps = {
   readonly knownAction: (type: string) => KnownAction | null
 }
 
-/** One item of a bundle after the check against its schema: the value, or the error of the check. */
+/** One item of a bundle after validation by its schema: the value, or the error of the validation. */
 export type BundleItem<T> =
   | { readonly name: string; readonly value: T }
   | { readonly name: string; readonly error: string }
@@ -43,7 +43,7 @@ type PolicyOfBundle = NewPolicy & Pick<ImportedPolicy, 'gateways'>
 export type ImportInput = {
   readonly agents: readonly BundleItem<Omit<NewAgent, 'gatewayId'>>[]
   readonly policies: readonly BundleItem<PolicyOfBundle>[]
-  /** Leaves out items that exist in the same form. */
+  /** True to skip items that exist with the same content. */
   readonly skipSame: boolean
 }
 
@@ -115,7 +115,8 @@ async function importAll(q: Query, deps: BundleDeps, by: Actor, input: ImportInp
     if (row.enabled) enabledCount++
   })
   const kept = new Set(skipped?.policies)
-  // Untouched default policies are enabled. This includes those that the bundle skips because they are unchanged.
+  // Untouched default policies are enabled, also those that the import skips as unchanged. An import that enables
+  // policies, or skips unchanged default policies, disables all other untouched default policies.
   const isReplacing = enabledCount > 0 || defaults.some(({ name }) => kept.has(name))
   const replaced = isReplacing ? defaults.filter(({ name }) => !kept.has(name)) : []
   for (const row of replaced) await disablePolicy(q, by, row)
@@ -135,7 +136,7 @@ async function importAll(q: Query, deps: BundleDeps, by: Actor, input: ImportInp
   }
 }
 
-/** Returns the items without those that exist in the same form, and the names of the latter. */
+/** Returns the items that an import would change or create, and the names of the skipped items. */
 async function changedItems(q: Query, { agents, policies }: ImportInput) {
   const compare = await compareWithExisting(q)
   const isSame = (kind: ImportError['kind'], item: BundleItem<Named>) =>
@@ -153,7 +154,7 @@ async function changedItems(q: Query, { agents, policies }: ImportInput) {
 
 const nameOf = ({ name }: { readonly name: string }) => name
 
-/** Compares each item with the objects of its name. Stores nothing. */
+/** Compares each item with the existing objects of its name. Stores nothing. */
 async function previewOf(q: Query, { agents, policies }: ImportInput): Promise<ImportReply> {
   const compare = await compareWithExisting(q)
   const row = (kind: ImportError['kind'], { name, ...item }: BundleItem<Named>) =>

@@ -61,7 +61,10 @@ function hasSecret({ secret }: ConnectorEntry): boolean {
   return secret !== null
 }
 
-/** A Connector whose own token has not been minted yet has no secret. */
+/**
+ * Reports whether the Connector has narrowed tokens. Its `secret` is not checked, because the token of the Connector
+ * itself may not be minted yet.
+ */
 function hasTokens({ minted }: ConnectorEntry): boolean {
   return minted?.narrow === true
 }
@@ -71,13 +74,13 @@ type Share = {
   readonly isUsable: (entry: ConnectorEntry) => boolean
 }
 
-/** Reports whether the gateway may use the Connector. A sidecar may use those of its agent. */
+/** Reports whether the gateway process may use the Connector. A sidecar may use only the Connectors of its agent. */
 function hasConnector(
   { gatewayId, sidecar }: GatewayPrincipal,
   connectorId: string,
   { library, isUsable }: Share,
 ): boolean {
-  // The service checks the Connectors of the Gateway itself.
+  // For other gateway processes, the credentials service checks that the Connector serves the Gateway.
   if (sidecar === null) return true
   const text = library.of(gatewayId, { agent: sidecar.agent.name })?.texts.get('connectors') ?? '[]'
   const entries: readonly ConnectorEntry[] = JSON.parse(text)

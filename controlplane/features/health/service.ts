@@ -52,17 +52,20 @@ export function createHealth(deps: HealthDeps): Health {
 }
 
 /**
- * Milliseconds for which a full disk counts. The server then refuses only writes that need space, and gateways repeat
- * those several times in this time.
+ * Milliseconds after a write failed because of a full disk in which the database counts as unhealthy. A full disk makes
+ * the server refuse only writes that need space, and gateways repeat such writes several times in this period.
  */
 const FULL_DISK_MS = 10_000
 
-/** Milliseconds for which the result of a lock is kept, so that callers in sequence cannot cause a write each. */
+/**
+ * Milliseconds for which the result of the database check is cached, so that sequential callers cannot cause one write
+ * each.
+ */
 const KEPT_MS = 1_000
 
 /**
- * Returns a check that locks a row, which is a write that needs no space, and does not wait for changes of the
- * configuration.
+ * Returns a check of the database that locks a row. The lock is a write that needs no disk space and does not wait for
+ * changes of the configuration.
  */
 function createDatabaseCheck(db: Db): () => Promise<Check> {
   const lock = () => db.query('select 1 from config_version for key share', [])

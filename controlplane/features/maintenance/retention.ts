@@ -40,7 +40,10 @@ export type RetentionDeps = {
   readonly auditRetentionDays: number | null
   /** Retention of the traffic log in hours, from `TRAFFIC_RETENTION_HOURS`; default: 168 hours, seven days. */
   readonly trafficRetentionHours?: number
-  /** Whether this replica exports records. A replica without the setting ends a destination that no other one has. */
+  /**
+   * True if this replica exports records. Only cleanups of replicas without record export delete destinations that no
+   * replica has used for an hour.
+   */
   readonly exportsRecords?: boolean
 }
 
@@ -51,8 +54,8 @@ export type Retention = {
    */
   run(by: Actor): Promise<CleanupReply>
   /**
-   * Starts a cleanup if the last one began more than a day ago, or longer ago than the retention of the traffic log. Resolves to
-   * null when no cleanup is due.
+   * Starts a cleanup if the last cleanup began more than a day ago, or longer ago than the retention of the traffic
+   * log. Resolves to null when no cleanup is due.
    */
   runWhenDue(): Promise<CleanupReply | null>
 }
@@ -153,7 +156,10 @@ function whenOld(
   }
 }
 
-/** Deletes days of the traffic log, except those with records that wait for their export. */
+/**
+ * Deletes days of the traffic log whose retention has ended. Days with records that are not exported yet are kept for
+ * at most 7 more days; their records are then deleted without export, and an error is logged.
+ */
 async function dropTraffic(q: Query, deps: RetentionDeps): Promise<number> {
   const firstKept = await firstKeptDay(q, trafficHours(deps))
   const dropped = await dropOldTraffic(q, firstKept)

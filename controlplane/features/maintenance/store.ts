@@ -53,8 +53,8 @@ export const deleteUsedNonces: DeleteBatch = (q, limit) => {
 const KEEP_ENDED = "interval '1 day'"
 
 /**
- * Deletes agents that ended at least a day ago, at most `limit`. A revoked or suspended agent stays, so that a pod of its
- * name stays refused.
+ * Deletes agents that ended at least a day ago, at most `limit`. A revoked or suspended agent stays, so that pods with
+ * its name are still refused.
  */
 export const deleteEndedAgents: DeleteBatch = async (q, limit) => {
   const { rowCount } = await q.query(
@@ -84,8 +84,8 @@ export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
 }
 
 /**
- * Deletes execution orders and results that no replica took within 5 minutes. Results must not stay in the database,
- * because they contain responses of upstreams.
+ * Deletes execution orders and results that are older than 5 minutes, whether a replica took them or not. Results must
+ * not stay in the database, because they contain responses of upstreams.
  */
 export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   const where = "created_at < now() - interval '5 minutes'"
@@ -200,7 +200,8 @@ export async function noteCleanup(q: Query): Promise<void> {
 }
 
 /**
- * Reports whether the last cleanup began more than `hours` hours ago. Uses the clock of the database, which all replicas share.
+ * Reports whether the last cleanup began more than `hours` hours ago. Uses the clock of the database, which all
+ * replicas share.
  */
 export async function isCleanupDue(q: Query, hours: number): Promise<boolean> {
   const { rows } = await q.query<{ due: boolean }>(

@@ -26,7 +26,10 @@ export type ApplyContext = {
   readonly killSwitch: Pick<KillSwitch, 'replaceSource'>
   /** Namespaces of the platform team, whose Policies apply to all Gateways. Absent means none. */
   readonly platformNamespaces?: ReadonlySet<string>
-  /** Sources of the machine that Connectors may name as their credential. Absent means none. */
+  /**
+   * Rules for environment variables, files and commands of the control plane as credentials of Connectors. Absent means
+   * that no Connector may name such a source.
+   */
   readonly localSources?: LocalSourceRules
   readonly checkPolicy: CheckPolicy
   readonly reads: ApplyReads

@@ -52,7 +52,10 @@ export const permissionApplier: Applier<'Permission'> = {
   remove: (context, key) => replace(context, key, []),
 }
 
-/** Accepts the Permission of a grant. It has no rules in force, because the grant itself approves requests. */
+/**
+ * Accepts the Permission of a grant. Such a Permission has no rules in force, because the grant itself approves
+ * requests.
+ */
 async function showGrant(context: ApplyContext, object: ManifestObject<'Permission'>): Promise<Applied> {
   const { namespace, spec } = object
   const gateways = spec.gatewayRefs.map((ref) => `${ref.namespace ?? namespace}/${ref.name}`)

@@ -78,8 +78,9 @@ const Named = z.object({
 })
 
 /**
- * Returns the credential of the object: that of its Secret, or the one that it names in the encrypted store. Objects of
- * a cluster have no access to the store. A source that the control plane reads itself has nothing stored.
+ * Returns the credential of the object: the value of its Secret, or of the entry in the encrypted store that it names.
+ * Objects of a cluster have no access to the encrypted store. Returns `NOTHING_STORED` for a Connector whose credential
+ * the control plane reads from an environment variable, file or command.
  */
 async function credentialInForce(context: ApplyContext, row: ManifestRow): Promise<string | null> {
   if (row.kind !== 'Connector') return credentialOf(context.keyring, row)
@@ -137,8 +138,9 @@ export async function applyPolicies(context: ApplyContext): Promise<boolean> {
 }
 
 /**
- * Changes the encrypted store, and applies the Connectors whose manifests name this credential. Throws `conflict` when a
- * stored credential makes one of them be refused; a manifest that is refused anyway does not stop the change.
+ * Changes the encrypted store, and applies the Connectors whose manifests name this credential. Throws `conflict` when
+ * the new credential causes the refusal of a Connector that was accepted before. Connectors that were refused before do
+ * not prevent the change.
  */
 export async function applyOfCredential(
   context: ApplyContext,
@@ -152,7 +154,8 @@ export async function applyOfCredential(
   const secret = await readCredential(q, context, name)
   if (secret !== null)
     refuseRefused((await objects.ofCredential(name)).filter((row) => before.includes(nameOf(row))))
-  // The last accepted version of a refused manifest is not applied again, but its credential must follow the store.
+  // The last accepted version of a refused manifest is not applied again, but its credential must equal the stored
+  // credential.
   const isReplaced = await replaceStoredCredential(q, context.keyring, { name, secret })
   return isChanged || isReplaced
 }

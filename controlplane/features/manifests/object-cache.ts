@@ -29,7 +29,7 @@ export type ObjectCache = {
   /** Lists objects other than Gateways in the namespaces. Also lists Policies that select namespaces by labels. */
   ofNamespaces(names: readonly string[]): Promise<readonly ManifestRow[]>
   policies(): Promise<readonly ManifestRow[]>
-  /** Lists Connectors of files that name this credential of the store. */
+  /** Lists Connectors of manifest files that name this credential of the encrypted store. */
   ofCredential(name: string): Promise<readonly ManifestRow[]>
   /** Stores the written rows. Must run before the transaction commits. */
   flush(): Promise<void>

@@ -60,7 +60,10 @@ export type HostClaims = { readonly hosts: Since; readonly ports: Since; readonl
  */
 export type StoredObject = {
   readonly spec: unknown
-  /** Credential of a Connector, encrypted for the context `sealedPlace.manifest`; null for an object without a credential. */
+  /**
+   * Credential of a Connector, encrypted for the context `sealedPlace.manifest`; null for an object without a
+   * credential.
+   */
   readonly credential: Sealed | null
   readonly warnings: readonly string[]
   /** Errors that the operator found in the manifest. An object with errors cannot be applied. */

@@ -10,8 +10,9 @@ export type RewrapDeps = { readonly db: Query; readonly keyring: Keyring; readon
 const BATCH = 100
 
 /**
- * Encrypts every value again that another key than `keyring.id` encrypts, one statement for each value, so that no lock is
- * held between values. Returns their number. Values that cannot be decrypted stay as they are, and are logged.
+ * Re-encrypts with the key `keyring.id` every value that is encrypted with another key. Returns the number of
+ * re-encrypted values. Each value is a separate statement, so that no lock is held between values. Values that cannot
+ * be decrypted stay unchanged and are logged.
  */
 export async function rewrapAll(deps: RewrapDeps): Promise<number> {
   let count = 0
@@ -49,7 +50,7 @@ async function rewrapRow(deps: RewrapDeps, column: SealedColumn, row: SealedRow)
   return sealed !== null && (await replaceSealed(deps.db, column, { row, sealed }))
 }
 
-/** Returns the value, encrypted with the current key; null if it cannot be decrypted. */
+/** Returns the value, encrypted with the current key; null if the value cannot be decrypted. */
 function resealed(
   { keyring, log }: RewrapDeps,
   { table, key, place }: SealedColumn,

@@ -16,23 +16,24 @@ export type RotationDeps = {
 }
 
 /**
- * Time in milliseconds for which a rotation must find nothing to encrypt before it ends. A transaction that encrypted with the
- * former key commits within this time.
+ * Time in milliseconds for which a rotation must find no value of a former key before it ends. Transactions that
+ * encrypted a value with the former key commit within this time.
  */
 const SETTLE_MS = 2_000
 
 export type Rotation = {
   /**
-   * Executes the due steps. Resolves with true when no step is due. `isLeader`: false for a replica that only follows,
-   * because one replica executes the steps.
+   * Executes the next due step. Resolves to true when no step is due. `isLeader`: returns whether this replica executes
+   * the steps, because only one replica does.
    */
   advance(isLeader: (state: RotationState) => boolean): Promise<boolean>
 }
 
 /**
- * Creates a rotation to the newest key of the keyring. The new key encrypts when every replica decrypts with it. Then every
- * value is encrypted again. Each step is one statement or one transaction, so that a process that ends at any moment leaves
- * values that one of the keys decrypts, and the next process continues.
+ * Creates a rotation to the newest key of the keyring. New secrets are encrypted with this key as soon as every replica
+ * can decrypt with it. Then every stored value is encrypted again. Each step is one statement or one transaction. If a
+ * process ends at any moment, each value can therefore be decrypted with one of the keys, and the next process
+ * continues.
  */
 export function createRotation(deps: RotationDeps): Rotation {
   const { db, keyring, clock } = deps
@@ -51,7 +52,7 @@ export function createRotation(deps: RotationDeps): Rotation {
     return true
   }
 
-  /** Does the next step of a rotation. Resolves with true when the rotation has ended. */
+  /** Executes the next step of a rotation. Resolves to true when the rotation has ended. */
   async function lead(state: RotationState, target: string): Promise<boolean> {
     if (state.used.includes(target)) return finish(state)
     if (isReadableByAll(state, target)) await begin(deps, target)
@@ -77,7 +78,7 @@ function newestOf({ keyIds }: RotatingKeyring): string {
   return keyIds.at(-1) ?? keyIds[0]
 }
 
-/** Reports whether every running replica decrypts with the key. */
+/** Reports whether every running replica can decrypt with the key. */
 function isReadableByAll({ replicas, earlierReplicas }: RotationState, keyId: string): boolean {
   return earlierReplicas === 0 && replicas.every(({ keyIds }) => keyIds.includes(keyId))
 }

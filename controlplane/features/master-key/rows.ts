@@ -11,12 +11,15 @@ export type ReplicaKeys = {
 }
 
 export type RotationState = {
-  /** Ids of the keys that have encrypted secrets, the latest first: the first encrypts new secrets. */
+  /** Ids of the keys that encrypt or have encrypted secrets, newest first. The first key encrypts new secrets. */
   readonly used: readonly string[]
-  /** Whether no secret was encrypted with another key than the first when its rotation ended. */
+  /**
+   * True when the rotation to the first key has ended: at its end, no secret that can be decrypted was encrypted with
+   * another key.
+   */
   readonly isComplete: boolean
   readonly rewrapped: number
-  /** Replicas that run, by id. */
+  /** Running replicas, ordered by id. */
   readonly replicas: readonly ReplicaKeys[]
   /** Number of running replicas of an earlier version, which report no keys. */
   readonly earlierReplicas: number

@@ -7,7 +7,7 @@ import { createRotation, type RotationDeps } from './rotation.ts'
 import { countSealed, readRotation } from './rows.ts'
 import { deleteReplicaKeys, insertMasterKey, lockMasterKeys, reportReplicaKeys } from './store.ts'
 
-/** Reads the master key file, also after a change. */
+/** Reads the master key file. Each call reads the present content. */
 export type ReadKeys = () => Promise<MasterKeys>
 
 export type KeyRotationDeps = RotationDeps & {
@@ -19,14 +19,14 @@ export type KeyRotationDeps = RotationDeps & {
 const IDLE_MS = 3_000
 const BUSY_MS = 500
 /**
- * Milliseconds between two searches for values that a former key encrypts although its rotation has ended: a transaction that began
- * before may have stored one. Without a former key in the process there is no search.
+ * Milliseconds between two searches for values of a former key after its rotation has ended, because a transaction that
+ * began before that end may have stored such a value. A process without a former key does not search.
  */
 const SEARCH_MS = 60_000
 
 /**
- * Selects the key that encrypts new secrets, at the start of a process. Throws when the process does not have the key. Must be
- * called in a transaction.
+ * Selects the key that encrypts new secrets, at the start of a process. Throws when the process does not have the key.
+ * Must be called in a transaction.
  */
 export async function followSealingKey(q: Query, keyring: RotatingKeyring): Promise<void> {
   await lockMasterKeys(q)
@@ -36,7 +36,7 @@ export async function followSealingKey(q: Query, keyring: RotatingKeyring): Prom
   else keyring.sealWith(sealingId)
 }
 
-/** Follows the master key file and the rotation of all replicas until it is disposed. */
+/** Applies changes of the master key file and takes part in the rotation of all replicas, until disposed. */
 export async function createKeyRotation(deps: KeyRotationDeps): Promise<AsyncDisposable> {
   const { db, keyring, log, isOnlyReplica } = deps
   const replicaId = newId('process')
@@ -104,17 +104,20 @@ export async function withMasterKeysLocked<T>(db: Db, work: () => Promise<T>): P
   })
 }
 
-/** State of the master keys and of a rotation, for the command line. It contains no key. */
+/** State of the master keys and of a rotation, for the command line. Contains ids of keys only, and no key. */
 export type KeyStatus = {
-  /** Key that encrypts new secrets. */
+  /** Id of the key that encrypts new secrets; null before the first start of the control plane. */
   readonly sealing_key: string | null
-  /** Keys of the master key file, the newest last. */
+  /** Ids of the keys of the master key file, newest last. */
   readonly keys: readonly string[]
   /** True when every secret is encrypted with the newest key. */
   readonly is_complete: boolean
-  /** Number of stored secrets by the key that encrypts them. */
+  /** Number of stored secrets by the id of the key that encrypts them. */
   readonly secrets: Readonly<Record<string, number>>
-  /** Replicas that prevent the next step: they do not decrypt or encrypt with the newest key yet. */
+  /**
+   * Replicas that prevent the next step: before the rotation starts, replicas that cannot decrypt with the newest key;
+   * afterwards, replicas that do not encrypt with this key yet.
+   */
   readonly waiting_for: readonly string[]
 }
 

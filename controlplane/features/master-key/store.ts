@@ -21,7 +21,10 @@ export async function insertMasterKey(
   )
 }
 
-/** Stores that the rotation to a key has ended. Returns the number of values that it encrypted again; null if it had ended. */
+/**
+ * Stores that the rotation to a key has ended. Returns the number of values that the rotation encrypted again; null if
+ * the end was stored before.
+ */
 export async function completeMasterKey(q: Query, keyId: string): Promise<number | null> {
   const { rows } = await q.query<{ rewrapped: string }>(
     `update master_keys set completed_at = clock_timestamp() where key_id = $1 and completed_at is null
@@ -47,7 +50,10 @@ export async function reportReplicaKeys(
   )
 }
 
-/** Deletes the report of a replica that ends, and reports that are older than an hour; without a replica all reports. */
+/**
+ * Deletes the report of the replica, and reports that are older than an hour. Deletes all reports when `replicaId` is
+ * null.
+ */
 export async function deleteReplicaKeys(q: Query, replicaId: string | null): Promise<void> {
   await q.query(
     `delete from replica_keys where $1::text is null or replica_id = $1 or seen_at < clock_timestamp() - interval '1 hour'`,
@@ -56,7 +62,7 @@ export async function deleteReplicaKeys(q: Query, replicaId: string | null): Pro
 }
 
 export type SealedRow = {
-  /** Values of the primary key, in order. */
+  /** Values of the primary key, in the order of its columns. */
   readonly key: readonly string[]
   readonly sealed: Sealed
 }
@@ -78,7 +84,9 @@ export async function listOtherSealed(
   return rows
 }
 
-/** Replaces an encrypted value unless it has changed since it was read. Reports whether it was replaced. */
+/**
+ * Replaces an encrypted value unless the value has changed since it was read. Returns whether the value was replaced.
+ */
 export async function replaceSealed(
   q: Query,
   { table, key, value, assignment }: SealedColumn,

@@ -1,6 +1,9 @@
 import type { Delivery } from './delivery.ts'
 
-/** Returns why a delivery failed, at most 300 characters without control characters; null for a delivery. */
+/**
+ * Returns the reason why a delivery failed, at most 300 characters without control characters; null for a successful
+ * delivery.
+ */
 export function errorOf(delivery: Delivery): string | null {
   return 'why' in delivery
     ? delivery.why

@@ -88,12 +88,14 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
     running.set(work, message.receiver)
   }
 
-  /** Reads the outbox without waiting for the poll interval, because a delivery that has ended makes room for another. */
+  /**
+   * Reads the outbox without waiting for the poll interval, because a finished delivery makes room for another message.
+   */
   function next(): Promise<void> {
     return look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
   }
 
-  // A storm of approvals must not cause a read for each of them, because each read looks at all.
+  // Many approvals in quick succession must not cause one read each, because one read covers all due messages.
   const throttle = createThrottle({
     work: next,
     clock: { monotonicMs: () => performance.now() },

@@ -29,7 +29,7 @@ export type NotificationRouteDeps = {
   }
 }
 
-/** Returns the routes for notifications with their states, for channels, and for the secret that signs notifications. */
+/** Returns the routes for notifications and their states, for channels, and for the secret that signs notifications. */
 export function createNotificationRoutes(deps: NotificationRouteDeps): readonly Route[] {
   return [
     ...outboxRoutes(deps),

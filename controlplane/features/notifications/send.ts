@@ -47,7 +47,7 @@ export type SenderOptions = {
   /** Address ranges in which receivers are allowed; default: public addresses only. */
   readonly reach?: Reach
   readonly resolve?: Resolve
-  /** Proxy of the calls. It resolves the names, so only hosts that are IP addresses are checked. */
+  /** Egress proxy; default: none. The proxy resolves host names, so only hosts that are IP addresses are checked. */
   readonly proxy?: EgressProxy
   /** Time limit in milliseconds from the DNS look-up to the status of the response; default 10 s. */
   readonly timeoutMs?: number
@@ -100,7 +100,7 @@ export function addressRefused(
 
 type Connection = {
   readonly addresses: readonly Address[]
-  /** Agent of the proxy; undefined: the checked addresses are called. */
+  /** Agent of the egress proxy. Undefined without a proxy: the request then connects to the checked addresses. */
   readonly agent: Agent | undefined
   readonly signal: AbortSignal
   readonly ca: readonly string[] | undefined

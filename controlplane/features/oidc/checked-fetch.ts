@@ -26,10 +26,11 @@ const MAX_BYTES = 1024 * 1024
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /**
- * Returns a `fetch` for the addresses of the identity provider, including the addresses in its discovery document, and
- * for token endpoints. `reach` has the allowed networks, by default private ones too; metadata services and link-local
- * addresses are never allowed, and plain HTTP is allowed on loopback only. Connects to the checked addresses, or through the proxy, which resolves the names; follows no redirects and reads at most 1 MiB. Rejects with a TypeError like
- * `fetch`; its `cause` is the reason.
+ * Returns a `fetch` for the addresses of the identity provider, including those in its discovery document, and for
+ * token endpoints. `reach`: allowed networks; default: public and private. Metadata services and link-local addresses
+ * are always refused, and plain HTTP is allowed on loopback only. Connects to the checked addresses, or through the
+ * proxy, which resolves the host names. Follows no redirects, and refuses responses above 1 MiB. Rejects with a
+ * TypeError like `fetch`, with the reason as `cause`; after an abort, rejects with the reason of the signal.
  */
 export function createCheckedFetch(
   resolve: Resolve,

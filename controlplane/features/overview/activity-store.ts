@@ -27,7 +27,7 @@ export type DenialRow = {
   readonly reason: string | null
   readonly count: number
   readonly lastAt: Date
-  /** Number of all denials of the agent, also of those that the result leaves out. */
+  /** Number of all denials of the agent, including those that the result omits. */
   readonly agentCount: number
 }
 export type AgentActivityRow = {
@@ -52,7 +52,10 @@ const LATENCIES = [50, 95, 99]
 const requestsIn = (within: Within) =>
   `org_id = $1 and time >= $2::timestamptz and time < $3::timestamptz and ${within.nameOr('agent', 'gateway')}`
 
-/** Counts requests per bucket of the period. The row without a time has the latency of the whole period. */
+/**
+ * Counts requests per bucket of the period. The query returns one row without a time, which has the latency of the
+ * whole period.
+ */
 export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Promise<ActivityCounts> {
   const rows = await q.rows<Omit<BucketRow, 'time'> & { readonly time: Date | null }>(
     [orgId, span.from, span.to, span.bucketSeconds],
@@ -74,8 +77,9 @@ export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Pr
 }
 
 /**
- * Returns the most frequent denials by agent, those of the agent with the most denials first: at most `limit` rows, and at
- * most `limitOfAgent` rows of one agent, so that an agent that repeats refused requests hides no other agent.
+ * Returns the most frequent denials, grouped by agent; the agent with the most denials comes first. Returns at most
+ * `limit` rows, and at most `limitOfAgent` rows of one agent, so that an agent that repeats refused requests does not
+ * hide other agents.
  */
 export async function topDenials(
   q: ScopedQuery,

@@ -9,8 +9,8 @@ export type ChangeMarks = Readonly<Record<'approvals' | 'traffic' | 'config' | '
 
 /**
  * Returns the change marks. The statement reads only the ends of indexes, so two reads per second are cheap, and it
- * finds changes of every replica. A record that arrives late does not change the newest time of the traffic log. After
- * a hold, its audit event changes the mark; otherwise clients find the record by polling.
+ * finds changes of every replica. A record that arrives late does not change the newest time of the traffic log. If the
+ * request was held, its audit event changes the mark; otherwise clients find the record by polling.
  */
 export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<ChangeMarks> {
   const [row] = await (q.namespaces === 'all' ? marksOfAll(q, orgId) : marksIn(q, orgId))

@@ -42,7 +42,7 @@ export async function savePermissions(
   return stored
 }
 
-/** Returns false when the permission does not exist. */
+/** Deletes the permission. Returns false when the permission does not exist. */
 export async function removePermission(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query('delete from permissions where id = $1', [id])
   return rowCount > 0

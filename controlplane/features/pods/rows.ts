@@ -35,7 +35,10 @@ export async function listInstances(
   return new Map(rows.map((row) => [row.podUid, instanceOf(row)]))
 }
 
-/** Number of running pods of an agent, and the instances of at most 20 of them: those with a claim first, newest first. */
+/**
+ * Number of running pods of an agent, and the instances of at most 20 of these pods: instances with a claim first,
+ * newest first.
+ */
 export type RunningInstances = { readonly pods: number; readonly instances: readonly Instance[] }
 
 /** Lists the running instances by the name of their agent. Omits agents without a pod. */

@@ -150,7 +150,10 @@ export async function createPolicy(
   return { row, parsed: checked.parsed }
 }
 
-/** Returns the stored fields of a new policy: those of the input, else those that its text repeats, else the defaults. */
+/**
+ * Returns the fields of a new policy row. Fields of the input take precedence over fields in the policy text, which
+ * take precedence over the defaults.
+ */
 export function fieldsOfNew(input: PolicyFields, repeated: ParsedPolicy['repeated']) {
   return {
     enabled: input.enabled ?? repeated.enabled ?? true,
@@ -220,7 +223,10 @@ function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
   }
 }
 
-/** Prefixes the messages of an error with the name of the field. The messages contain positions in the text only. */
+/**
+ * Prefixes the messages of the error with the field name `policyYaml`, because the messages contain only positions in
+ * the text.
+ */
 function namingField(error: ChaperoneError): ChaperoneError {
   return validationError(
     (error.options.problems?.map(problemText) ?? [error.message]).map((text) => `policyYaml: ${text}`),

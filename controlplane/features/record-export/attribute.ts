@@ -15,6 +15,6 @@ export type Attribute = {
   readonly meaning: string
   /** Returns the value; null or undefined omits the attribute. */
   readonly value: (record: TrafficRecord) => AttributeValue
-  /** Encodes a whole number as a double too, so that a column of a database has one type. */
+  /** Encodes whole numbers as doubles too, so that a database column for the attribute has one type. */
   readonly isDouble?: true
 }

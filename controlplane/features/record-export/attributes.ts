@@ -43,7 +43,7 @@ const CONVENTIONS: readonly Attribute[] = [
   { name: 'k8s.pod.uid', meaning: 'UID of the pod', value: ({ instance }) => instance?.pod_uid },
 ]
 
-/** Attributes of what was requested. */
+/** Attributes of the request. */
 const REQUEST: readonly Attribute[] = [
   {
     name: 'chaperone.gateway',

@@ -11,7 +11,10 @@ import type { RecordExportSettings } from './settings.ts'
 export type ExportResult =
   /** The destination accepted the request, except for `rejected` records that it refuses for good. */
   | { readonly outcome: 'accepted'; readonly rejected: number; readonly message: string }
-  /** The destination refuses this content. A smaller request, or one without the refused record, may be accepted. */
+  /**
+   * The destination refuses the content of the request. A smaller request, or a request without the refused record, may
+   * be accepted.
+   */
   | { readonly outcome: 'refused'; readonly why: string }
   | { readonly outcome: 'failed'; readonly why: string; readonly retryAfterS: number | null }
 
@@ -46,8 +49,8 @@ export function createExportBatch(settings: RecordExportSettings, send: Send): E
 }
 
 /**
- * Only a reply that refuses the content is permanent. A wrong path, a missing right or a redirect is an error of the
- * configuration, which an operator corrects: the records wait.
+ * Returns the result for a reply. Only a reply that refuses the content is permanent. A wrong path, a missing right and
+ * a redirect are errors of the configuration, which an operator corrects; the records stay in the outbox until then.
  */
 function judge({ status, retryAfterS, body }: SendReply): ExportResult {
   if (status >= 200 && status < 300) return { outcome: 'accepted', ...partialSuccess(body) }
@@ -56,7 +59,10 @@ function judge({ status, retryAfterS, body }: SendReply): ExportResult {
   return { outcome: 'failed', why, retryAfterS }
 }
 
-/** `ExportLogsServiceResponse`. 64-bit integers are decimal strings in JSON; some servers send numbers. */
+/**
+ * Body of a reply (`ExportLogsServiceResponse`). OTLP encodes 64-bit integers as decimal strings in JSON, but some
+ * servers send numbers.
+ */
 const Reply = z.looseObject({
   partialSuccess: z
     .looseObject({

@@ -5,8 +5,9 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 const RESERVED = new Set(['content-type', 'content-encoding', 'content-length', 'transfer-encoding', 'host'])
 
 /**
- * Reads the request headers of a file, one `Name: value` a line; empty lines and lines with `#` are skipped. Reading the file for
- * each request lets a Secret change without a restart. Error messages name the line and never contain a value.
+ * Reads request headers from a file, one `Name: value` per line; empty lines and lines that start with `#` are skipped.
+ * The file is read for each request, so that a changed Secret needs no restart. Error messages name the line and never
+ * contain a value.
  */
 export async function readHeaders(file: string | null): Promise<Readonly<Record<string, string>>> {
   if (file === null) return {}

@@ -1,12 +1,15 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
-/** Days beyond their retention for which records wait for their export. The documentation states this bound. */
+/**
+ * Maximum number of days after the end of their retention for which records are kept because they are not exported yet.
+ * The documentation states this limit.
+ */
 const HOLD_DAYS = 7
 
 /**
- * Returns the first day (UTC, `YYYY-MM-DD`) of the traffic log that retention of `hours` keeps. Days with records that have
- * not left yet are kept too, for at most `HOLD_DAYS` days more.
+ * Returns the first day (UTC, `YYYY-MM-DD`) of the traffic log that a retention of `hours` keeps. Earlier days with
+ * records that are not exported yet are kept too, for at most `HOLD_DAYS` more days.
  */
 export async function firstKeptDay(q: Query, hours: number): Promise<string> {
   const { rows } = await q.query<{ day: string }>(
@@ -19,8 +22,8 @@ export async function firstKeptDay(q: Query, hours: number): Promise<string> {
 }
 
 /**
- * Removes the records of days before `firstKept` from the outbox, whose rows retention has deleted, and counts them as dropped.
- * Returns their number.
+ * Removes records of days before `firstKept` from the outbox, because retention has deleted these records. Counts them
+ * as dropped and returns their number.
  */
 export async function dropUndelivered(q: Query, firstKept: string): Promise<number> {
   const { rows } = await q.query<{ dropped: number }>(
@@ -34,8 +37,8 @@ export async function dropUndelivered(q: Query, firstKept: string): Promise<numb
 }
 
 /**
- * Deletes the destinations that no replica has had for an hour, and their outboxes. Returns the number of records that were not
- * sent.
+ * Deletes the destinations that no replica has used for an hour, and their outboxes. Returns the number of records that
+ * were not sent.
  */
 export async function deleteEndedDestinations(q: Query): Promise<number> {
   await q.query("set local statement_timeout = '10min'")

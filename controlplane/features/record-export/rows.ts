@@ -5,7 +5,7 @@ import { COLUMNS } from '../traffic/rows.ts'
 /** A receiver of exported records, with totals over all replicas. */
 export type RecordDestination = {
   readonly name: string
-  /** Seconds for which the oldest record has waited; 0 when none waits. */
+  /** Age in seconds of the oldest record in the outbox; 0 when the outbox is empty. */
   readonly lagS: number
   readonly sent: number
   /** Records that the destination refused for good. */
@@ -30,7 +30,7 @@ export async function listRecordDestinations(q: Query): Promise<readonly RecordD
   return rows
 }
 
-/** A row of the outbox; `record` is null when retention has deleted the record. */
+/** A row of the outbox. `record`: null when retention has deleted the record. */
 export type PendingRecord = {
   readonly position: number
   readonly recordId: string
@@ -39,8 +39,8 @@ export type PendingRecord = {
 }
 
 /**
- * Lists records that the destination has not accepted, oldest first. Only rows of committed transactions are visible, and the
- * list begins at the start of the outbox each time, so the order of commits is irrelevant.
+ * Lists records that the destination has not accepted, oldest first. Each call begins at the start of the outbox, so a
+ * record whose transaction commits late is not skipped.
  */
 export async function listPending(
   q: Query,
@@ -50,7 +50,8 @@ export async function listPending(
     limit,
   }: { readonly destination: string; readonly without: readonly number[]; readonly limit: number },
 ): Promise<readonly PendingRecord[]> {
-  // `limit 1` keeps the planner from a join that scans whole partitions: each row is one look-up of the primary key.
+  // `limit 1` makes the planner look up each record by its primary key. Without it, the planner may choose a join that
+  // scans whole partitions.
   const { rows } = await q.query<TrafficRecord & PendingRow>(
     `select position as outbox_position, queued_at, record_id, stored.*
      from (select position, queued_at, record_id, record_time from record_outbox

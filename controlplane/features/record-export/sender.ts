@@ -15,7 +15,7 @@ export type RecordSenderDeps = {
   readonly random: () => number
 }
 
-/** State after one request: more records may wait, none waits, or the destination is in back-off. */
+/** Result of `sendSome`: more records may be in the outbox, the outbox is empty, or the destination is in back-off. */
 export type Progress = 'more' | 'idle' | 'failed'
 
 export type RecordSender = {
@@ -24,13 +24,13 @@ export type RecordSender = {
 }
 
 const MAX_RECORDS = 500
-/** Refused records that are set aside before the destination counts as failing. */
+/** Number of records that are set aside at which the destination counts as failing. */
 const MAX_SET_ASIDE = 8
 
 /**
- * Sends the records of the outbox. A request whose content the destination refuses is halved until one record is left, which is
- * then set aside. It counts as rejected once the destination accepts another request: a destination that refuses everything
- * gets its records later.
+ * Sends the records of the outbox. When the destination refuses the content of a request, the number of records is
+ * halved until a single record is refused. This record is set aside. It counts as rejected only when the destination
+ * accepts a later request; if the destination refuses everything, the record stays in the outbox and is sent again.
  */
 export function createRecordSender(deps: RecordSenderDeps): RecordSender {
   const { db, log, destination: name } = deps
@@ -81,7 +81,7 @@ export function createRecordSender(deps: RecordSenderDeps): RecordSender {
     log.error({ destination: name, records: missing.length }, 'records were deleted before their export')
   }
 
-  /** Reads the oldest records, without those whose rows retention has deleted. */
+  /** Reads the oldest records. Removes records from the outbox whose rows retention has deleted. */
   async function read() {
     const pending = await listPending(db, { destination: name, without: positionsOf(setAside), limit })
     await dropMissing(pending.filter(({ record }) => record === null))
@@ -98,7 +98,8 @@ export function createRecordSender(deps: RecordSenderDeps): RecordSender {
       await accept(records, result)
       return 'more'
     }
-    // The request may have arrived: the records stay in the outbox, for this or another replica.
+    // The destination may have received the aborted request, or not. The records therefore stay in the outbox, for this
+    // or another replica.
     if (signal.aborted) return 'idle'
     return result.outcome === 'failed' ? fail(result.why, result.retryAfterS) : refuse(records, result.why)
   }

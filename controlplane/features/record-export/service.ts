@@ -31,14 +31,17 @@ export type RecordExport = AsyncDisposable & {
 /** Name of the destination of `RECORD_EXPORT_URL`. */
 const DESTINATION = 'otlp'
 const POLL_MS = 1_000
-/** The lease exceeds the time limit of a request (10 s), so a replica sends under its own lease only. */
+/**
+ * Duration of the lease in seconds. The lease is longer than the time limit of a request (10 s), so that it cannot
+ * expire during a request.
+ */
 const LEASE_S = 30
 const STOP_GRACE_MS = 1_000
 const BEHIND_S = 900
 
 /**
- * Starts the export. Rejects when the file with the headers is wrong. The destination exists from now on, so the statement that
- * stores a record also queues it.
+ * Starts the export. Rejects when the file with the headers is invalid. Creates the destination, so that from now on
+ * the statement that stores a record also queues it.
  */
 export async function createRecordExport(deps: RecordExportDeps): Promise<RecordExport> {
   const { db, settings } = deps

@@ -9,8 +9,8 @@ export type RecordExportSettings = {
 }
 
 /**
- * Reads the settings from environment variables; null without `RECORD_EXPORT_URL`. Each error names the variable, the problem
- * and the value to set.
+ * Reads the settings from environment variables; null without `RECORD_EXPORT_URL`. Each error names the variable, the
+ * problem and the value to set.
  */
 export function readRecordExportSettings(
   text: (name: 'RECORD_EXPORT_URL' | 'RECORD_EXPORT_HEADERS_FILE') => string | null,

@@ -5,8 +5,8 @@ import { onlyRow } from '../../db/rows.ts'
 export type Lease = { readonly waitMs: number } | null
 
 /**
- * Takes or extends the lease of a destination and creates the destination at the first call. One replica sends at a time; the
- * lease expires by database time, so that another replica continues after a crash.
+ * Takes or extends the lease of a destination, and creates the destination at the first call. Only the replica with the
+ * lease sends. The lease expires by the clock of the database, so that another replica continues after a crash.
  */
 export async function takeLease(
   q: Query,
@@ -31,7 +31,7 @@ export async function releaseLease(q: Query, name: string, by: string): Promise<
   ])
 }
 
-/** Outcome of records that leave the outbox. `rejected` and `dropped` are numbers of records that were not delivered. */
+/** Records that leave the outbox. `rejected` and `dropped`: numbers of these records that were not delivered. */
 export type Settled = {
   readonly name: string
   readonly positions: readonly number[]
@@ -40,8 +40,8 @@ export type Settled = {
 }
 
 /**
- * Removes records from the outbox and adds them to the totals. Counts only rows that this statement deletes, so that two
- * replicas which settle the same records count them once.
+ * Removes records from the outbox and adds them to the totals. Counts only rows that this statement deletes, so that
+ * records which two replicas remove are counted once.
  */
 export async function settle(
   q: Query,
@@ -76,7 +76,7 @@ export async function noteFailure(q: Query, name: string, error: string): Promis
   return onlyRow(rows).attempts
 }
 
-/** Lets no replica send before this time has passed, also after a restart. */
+/** Starts the back-off of a destination: no replica sends within `waitMs` milliseconds, even after a restart. */
 export async function backOff(q: Query, name: string, waitMs: number): Promise<void> {
   await q.query(
     'update record_destinations set retry_at = clock_timestamp() + make_interval(secs => $2) where name = $1',

@@ -12,9 +12,7 @@ export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'groups' | 'na
   readonly identity: IdentityState
 }
 
-/**
- * Lists the valid sessions of active users, the most recently used session first, with the seconds since the last use.
- */
+/** Lists the valid sessions of active users, most recently used first. `idleS`: seconds since the last use. */
 export async function listSessionsInForce(
   q: Query,
   limit: number,

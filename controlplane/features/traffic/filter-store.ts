@@ -3,22 +3,28 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { TrafficCursor, TrafficFilter } from './store.ts'
 
 /**
- * Conditions of a list of records. An index selects the records of `indexed`, in the order of the list. The conditions of
- * `searched` have no index, so the number of records that they are evaluated for must be limited.
+ * SQL conditions of a list of records. PostgreSQL evaluates `indexed` by an index that has the order of the list. No
+ * index covers `searched`, so the number of records for which `searched` is evaluated must be limited.
  */
 export type TrafficConditions = {
   readonly indexed: readonly string[]
   readonly searched: readonly string[]
   /** Values of the parameters, from `$1`. */
   readonly values: readonly unknown[]
-  /** True when the records of one agent are selected, which has one namespace. */
+  /**
+   * True when `indexed` selects one agent. All its records are in one namespace, so the namespaces need no separate
+   * queries.
+   */
   readonly isOfAgent: boolean
 }
 
-/** Text that a search compares. */
+/** SQL expression for the text of a record that a search text is compared with. */
 const SEARCHED = "lower(concat_ws(' ', action_type, host, path, agent, reason))"
 
-/** Literals, because PostgreSQL proves the condition of the index `traffic_decision` only from constants. */
+/**
+ * Conditions with literals instead of parameters, because the planner uses the partial index `traffic_decision` only if
+ * a constant implies the condition of the index.
+ */
 const DECISIONS: Readonly<Record<string, string>> = {
   ALLOW: "decision = 'ALLOW'",
   HOLD: "decision = 'HOLD'",
@@ -63,13 +69,14 @@ export function trafficConditions(
 }
 
 /**
- * Returns the filter that an index applies; undefined for none. One index only: the intersection of two can be empty
- * although each selects millions of records.
+ * Returns the filter that PostgreSQL applies by an index; undefined for none. Only one filter uses an index, because
+ * the intersection of two filters can be empty although each filter selects millions of records.
  */
 function leadingFilter(filter: TrafficFilter, namespaces: Namespaces): keyof TrafficFilter | undefined {
   if (filter.decision === 'HOLD') return 'decision'
   if (filter.agent !== undefined) return 'agent'
-  // The index of the namespaces applies for users with rights in some namespaces.
+  // For a user with rights in some namespaces, the index by namespace is used instead of the indexes for denied
+  // requests and connectors.
   if (namespaces !== 'all') return undefined
   if (filter.decision === 'DENY') return 'decision'
   return filter.connector === undefined ? undefined : 'connector'

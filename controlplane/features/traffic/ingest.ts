@@ -42,7 +42,8 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   return {
     async ingest(gateway, { records, lost }) {
       const owner = { name: gateway.name, agent: gateway.sidecar?.agent.name ?? null }
-      // The uploader's token determines the gateway and the pod of a record. The names inside the record are not trusted.
+      // The uploader's token determines the gateway and the pod of a record. The names inside the record are not
+      // trusted.
       const own = records.map((record) => ({ ...record, ...authenticatedFields(gateway, record) }))
       const stored = await db.tx(async (q) => {
         await lockProcessRecords(q, gateway.processId)
@@ -161,8 +162,8 @@ function requested(record: TrafficRecord): Event {
 }
 
 /**
- * Returns the event of a request whose decision only newer gateways have: neither `action.denied` nor `action.executed`
- * would be true.
+ * Returns the event of a request with a decision that this version of the control plane does not have. Neither
+ * `action.denied` nor `action.executed` would be true.
  */
 function requestedOfNewer(record: TrafficRecord): Event {
   const { type, details } = requested(record)

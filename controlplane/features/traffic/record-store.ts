@@ -3,8 +3,9 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { COLUMNS } from './rows.ts'
 
 /**
- * Returns the record. Searches the refused and held records first, because users open those from a refusal, and their
- * index contains the id. The search of all records reads the primary keys of all partitions, which begin with the time.
+ * Returns the record. First searches refused and held records: users mostly open records from a refusal, and the index
+ * of these records contains the id. The search of all records is slower, because it reads the primary key index of
+ * every partition, which begins with the time.
  */
 export async function getTrafficRecord(
   q: ScopedQuery,

@@ -8,7 +8,10 @@ export const COLUMNS = `id, process_id, seq, time, gateway, agent, instance, con
   policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle, effects,
   credential`
 
-/** Lists the requests of one action, oldest first. Requests that approvals of the action held are included. */
+/**
+ * Lists at most 50 records of one action, oldest first. Includes records of requests that were held by an approval of
+ * this action.
+ */
 export async function listTrafficOfAction(
   q: ScopedQuery,
   orgId: string,
@@ -16,7 +19,8 @@ export async function listTrafficOfAction(
 ): Promise<readonly TrafficRecord[]> {
   const rows = await q.rows<TrafficRecord & { time: Date }>([orgId, actId], (within) => {
     const own = `select ${COLUMNS} from traffic where org_id = $1 and ${within.nameOr('agent', 'gateway')}`
-    // One branch per column, because an `or` over two columns with a subquery uses no index.
+    // The query has one branch per column, because PostgreSQL uses no index for an `or` over two columns with a
+    // subquery.
     return `select * from (${own} and act_id = $2
        union all
        ${own} and approval_id is not null and act_id is distinct from $2
@@ -38,20 +42,20 @@ export const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0]
 export type TrafficList = {
   readonly records: readonly TrafficRecord[]
   /**
-   * Position from which the next page continues; null at the end of the log. A search that reads its maximum number of
-   * records also ends with a position, although it found fewer records than the limit.
+   * Position after which the next page begins; null at the end of the log. Also set after a search that stopped at its
+   * maximum number of read records, even if it found fewer records than the limit.
    */
   readonly next: TrafficCursor | null
 }
 
 /**
- * Maximum number of records that a page of a search reads. It bounds the time of a page (about 50 ms on two cores) for a
- * text that occurs in few records, or in none.
+ * Maximum number of records that a page of a search reads. The maximum bounds the time of a page (about 50 ms on two
+ * cores) for a text that occurs in few records, or in none.
  */
 const MAX_SEARCHED = 20_000
 const MIN_SEARCHED = 500
 
-/** Lists records, newest first, at most `limit`, after `cursor`. */
+/** Lists at most `limit` records after `cursor`, newest first. */
 export async function listTraffic(
   q: ScopedQuery,
   orgId: string,
@@ -82,7 +86,10 @@ export async function listTraffic(
 
 const NEWEST = 'order by time desc, id desc'
 
-/** Returns the maximum number of records of one namespace, because each namespace is searched separately. */
+/**
+ * Returns the maximum number of records that the search reads per namespace, because each namespace is searched
+ * separately.
+ */
 function searchedIn(namespaces: ScopedQuery['namespaces'], max: number): number {
   if (namespaces === 'all') return max
   return Math.max(Math.min(MIN_SEARCHED, max), Math.floor(max / Math.max(1, namespaces.size)))
@@ -93,13 +100,17 @@ function selectOf({ indexed, searched, values }: TrafficConditions, condition: s
   const columns = NAMES.join(', ')
   if (searched.length === 0) return `select ${columns} ${where} ${NEWEST} limit $${values.length + 1}`
   const max = `$${values.length + 2}::bigint`
-  // The limit is inside, because PostgreSQL plans the input of a window function for all rows. It is a subquery, so that its value
-  // is unknown to the planner, which otherwise reads and sorts all rows where it expects fewer than the limit.
+  // The limit is in the inner query, because PostgreSQL plans the input of a window function for all rows. The limit is
+  // a subquery, so that its value is unknown during planning: the planner reads and sorts all rows when it expects
+  // fewer rows than a known limit.
   return `select ${columns}, (${searched.join(' and ')}) is true as "isFound", row_number() over (${NEWEST}) = ${max} as "isEnd"
     from (select ${columns} ${where} ${NEWEST} limit (select ${max})) as read ${NEWEST}`
 }
 
-/** `isEnd` marks the last record that the search read in a namespace; older records of the namespace are unread. */
+/**
+ * `isEnd`: true for the last record that the search read in its namespace. Older records of this namespace were not
+ * read.
+ */
 type ListedRow = TrafficRecord & { time: Date; readonly isFound?: boolean; readonly isEnd?: boolean }
 
 function pageOf(rows: readonly ListedRow[], limit: number): TrafficList {
@@ -108,7 +119,7 @@ function pageOf(rows: readonly ListedRow[], limit: number): TrafficList {
     if (records.length === limit) return { records, next: cursorOf(records.at(-1)) }
     const record = { ...row, time: row.time.toISOString() }
     if (isFound) records.push(record)
-    // Records after the first end are incomplete: those of its namespace are missing.
+    // The page ends at the first record with `isEnd`, because older records of its namespace are missing in the result.
     if (isEnd) return { records, next: cursorOf(record) }
   }
   return { records, next: null }

@@ -14,7 +14,8 @@ export type TrafficPage = {
 export type Traffic = {
   /**
    * Lists records, newest first. `cursor` is `next_cursor` of the previous page. A page of a search can have fewer
-   * records than `limit`, also none, and a `next_cursor`: it continues the search in older records.
+   * records than `limit`, or none, although it has a `next_cursor`: the next page continues the search in older
+   * records.
    */
   list(
     namespaces: Namespaces,

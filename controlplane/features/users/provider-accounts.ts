@@ -53,7 +53,7 @@ export async function linkProviderUser(
 
 export type ProviderAccess = Pick<UserRow, 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
 
-/** Changes the access of a user. Another role ends the approver keys. */
+/** Changes the access of a user. A change of the role also revokes the approver keys. */
 export async function changeProviderAccess(q: Query, user: UserRow, to: ProviderAccess): Promise<UserRow> {
   const { id: userId, orgId, email, role, groups, namespaces, lowerRoles } = user
   const changed = await updateUser(q, userId, to)

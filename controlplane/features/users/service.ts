@@ -196,7 +196,8 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
 }
 
 /**
- * Throws when the user changed after the rights of a cluster caller were compared with the rights of the user (`seen`).
+ * Throws for a cluster caller when the user has changed since the caller's rights were checked against the rights of
+ * the user. `seen`: the user at the time of this check.
  */
 function refuseChanged(
   { clusterRights }: UserPrincipal,

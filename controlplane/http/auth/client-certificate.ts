@@ -9,9 +9,9 @@ export type CertificateSubject = { readonly username: string; readonly groups: r
 
 /**
  * Returns the subject of the verified client certificate of a connection. Undefined without a certificate, or without
- * the header that selects certificate authentication. A browser presents its certificate to any page's requests, but it
- * sends a custom header only after a CORS preflight, which the control plane does not answer. The expiry is checked at
- * each request, because a connection may outlast its certificate.
+ * the header that selects certificate authentication. A browser presents its certificate with the requests of any page,
+ * but it sends a custom header only after a CORS preflight, which the control plane does not answer. The expiry is
+ * checked at each request, because a connection may outlast its certificate.
  */
 export function certificateSubject(
   request: FastifyRequest,

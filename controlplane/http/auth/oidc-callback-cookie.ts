@@ -14,8 +14,9 @@ export function cookieValues(request: FastifyRequest, name: string): readonly st
 }
 
 /**
- * Returns `Set-Cookie` for the cookie that binds the callback of the identity provider to the browser. Null deletes the
- * cookie. `SameSite` is `Lax`, because the callback is a cross-site navigation. `isSecure` adds the attribute `Secure`.
+ * Returns `Set-Cookie` for the cookie that binds the callback of the identity provider to the browser. If `cookie` is
+ * null, deletes the cookie. `SameSite` is `Lax`, because the callback is a cross-site navigation. `isSecure` adds the
+ * attribute `Secure`.
  */
 export function setOidcCallbackCookie(
   name: string,

@@ -62,7 +62,7 @@ function union(a: Namespaces, b: Namespaces): Namespaces {
   return new Set([...a, ...b])
 }
 
-/** Returns the highest role that the user has in all of these namespaces. */
+/** Returns the highest role that the user has in all of these namespaces; `viewer` without one. */
 export function roleWithin(user: User, wanted: Namespaces): Role {
   const isWithin = ({ namespaces }: RoleIn) =>
     namespaces === 'all' || (wanted !== 'all' && [...wanted].every((name) => namespaces.has(name)))

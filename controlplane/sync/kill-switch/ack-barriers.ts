@@ -12,8 +12,8 @@ export type AckBarriers = {
   /** Sends the kill state to every connected process. The returned barrier counts the acknowledgements. */
   broadcast(): AckBarrier
   /**
-   * Sends the kill state to one process, with a new sequence number. `settled`: further ids that the message lists as
-   * settled.
+   * Sends the kill state to one process, with a new sequence number. `settled`: ids of announcements that the message
+   * lists as settled, in addition to those of the kill state.
    */
   send(peer: Peer, settled?: readonly string[]): void
   /** Sends the kill state again to processes whose view changed because they serve other agents than before. */

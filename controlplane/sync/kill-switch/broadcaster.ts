@@ -20,8 +20,8 @@ import { createKillViews, type KillViews } from './views.ts'
 
 /**
  * Origin of a kill switch that this replica adopts. `gateway`: another replica announced the kill switch, and a gateway
- * returned the announcement. `lifted`: the same, but the kill switch was lifted meanwhile and is not in force. `lost`:
- * the database lost a stored kill switch.
+ * returned the announcement. `lifted`: as `gateway`, but the kill switch was lifted in the meantime and is not in
+ * force. `lost`: the database lost a stored kill switch.
  */
 export type AdoptedFrom = 'gateway' | 'lifted' | 'lost'
 export type StoreAdopted = (announcement: KillAnnouncement, from: AdoptedFrom) => void

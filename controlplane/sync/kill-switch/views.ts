@@ -40,8 +40,8 @@ export type KillViewsDeps = {
 }
 
 /**
- * Maximum size in bytes of the announcements in one message. Gateways receive the remaining kill switches as stored:
- * they apply these, but do not return them to other replicas.
+ * Maximum size of the announcements in one message, in characters of JSON. Gateways receive the remaining announced
+ * kill switches as stored: they apply these, but do not return them to other replicas.
  */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 
@@ -102,8 +102,9 @@ function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boo
 }
 
 /**
- * Returns the announcements that gateways keep and return to another replica. The scope `all` comes first, followed by
- * the other announcements from short to long, so that long reasons of one user do not displace other kill switches.
+ * Returns the announcements that fit in `MAX_ANNOUNCED_BYTES`, which gateways keep and return to another replica. The
+ * scope `all` has priority, then shorter announcements, so that long reasons of one user do not displace other kill
+ * switches.
  */
 export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
   const measured = announced.map((each) => ({

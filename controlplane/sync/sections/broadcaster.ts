@@ -24,8 +24,8 @@ export type SectionBroadcaster = {
    */
   greet(peer: Peer): Promise<void>
   /**
-   * Sends a heartbeat to every process. Sends no heartbeats while the last reads of this replica are too old, because the
-   * last sent state may be outdated.
+   * Sends a heartbeat to every process that has received a section index. Sends no heartbeats while the last reads of
+   * this replica are too old, because the last sent state may be outdated.
    */
   beat(): void
   /**

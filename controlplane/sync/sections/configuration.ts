@@ -39,7 +39,7 @@ export type Configuration = {
   readonly gateways: ReadonlyMap<string, GatewayRow>
   /**
    * Id of the gateway that executes the actions of agents without a gateway. Null when the setting `gateway_url` is not
-   * set.
+   * set or matches no gateway (see `gatewayAtUrl`).
    */
   readonly urlGatewayId: string | null
   readonly agents: readonly AgentRow[]
@@ -59,7 +59,7 @@ export type ConfigurationDeps = {
   }
   /** Namespaces of the platform team. Absent means that no namespace belongs to the platform team. */
   readonly platformNamespaces?: ReadonlySet<string>
-  /** Rules of the minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
+  /** Minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
   readonly floorRules?: FloorRules
   /**
    * Returns the chat channel for approval cards and the token of the bot that posts the cards. Each is null when not
@@ -162,8 +162,8 @@ function boundEntries(
 }
 
 /**
- * Returns the entry once per set of lost domains. At each Gateway, the domains that other connectors own there are
- * removed.
+ * Returns one entry for the Gateways that lost no domain, and one for each other Gateway, without the domains that
+ * other connectors own there.
  */
 function withoutLostDomains(
   { lostDomains }: ConnectorRow,
@@ -208,7 +208,7 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
   }
 }
 
-/** Returns the rules for tools that the provider runs, for its handles and for what starts agents. */
+/** Returns the rules for tools that the provider runs, for handles, and for actions that start agents. */
 function providerRules({
   providerTools,
   handles,
@@ -236,8 +236,8 @@ function exceptionsOf({
 }
 
 /**
- * Sorts connectors with a credential first. Of two connectors that claim one host, the first connector in the list owns
- * the host.
+ * Sorts connectors that have a credential or need none first. Of two connectors that claim one host, the first
+ * connector in the list owns the host.
  */
 function usableFirst(connectors: ReadonlyArray<Bound<ConnectorEntry>>): ReadonlyArray<Bound<ConnectorEntry>> {
   const isUsable = ({ entry: { secret, minted, auth } }: Bound<ConnectorEntry>) =>

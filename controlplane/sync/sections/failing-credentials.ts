@@ -1,12 +1,12 @@
 import type { FailingCredential } from '../../../core/wire/operator/operator.ts'
 import type { Configuration } from './configuration.ts'
 
-/** Maximum number of reported Connectors. The reply of the state has no pages. */
+/** Maximum number of reported Connectors. The reply that contains them is not paginated. */
 const MAX_FAILING = 1_000
 
 /**
- * Returns the Connectors of the cluster whose credential could not be refreshed, by name. The result is cached for a
- * configuration, because the state of a replica is read for each long poll.
+ * Creates a function that lists the Connectors of the cluster whose credential could not be refreshed, sorted by name.
+ * Caches the list of the last configuration, because each long poll needs it.
  */
 export function createFailingCredentials(): (
   configuration: Configuration | null,

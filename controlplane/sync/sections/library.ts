@@ -40,7 +40,7 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
   let builder: SectionBuilder | null = null
   let built = new Map<string, SectionSet | null>()
   let before: ReadonlyMap<string, SectionVersion> = new Map()
-  // Receivers that `of` was called for since the last reload. The next reload builds their sections in slices.
+  // Gateway processes that `of` was called for since the last reload. The next reload builds their sections in slices.
   let asked = new Map<string, AskedReceiver>()
   const reload = createSerial(async () => {
     const read = await loadConfiguration(deps)
@@ -90,14 +90,14 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
     reload,
     prepare(gatewayId, receiver = {}) {
       if (built.has(lookUp(gatewayId, receiver).key)) return Promise.resolve()
-      // One at a time: receivers that share content would otherwise build the content several times.
-      // After an error `of` builds them again, and its caller gets the error.
+      // Builds for one receiver at a time: receivers that share content would otherwise build the content several
+      // times. After an error, `of` builds the sections again and throws the error to its caller.
       prepared = prepared.then(() => buildInSlices(gatewayId, receiver)).catch(() => undefined)
       return prepared
     },
     of(gatewayId, given = {}) {
       const { key, receiver } = lookUp(gatewayId, given)
-      // Sections of sidecars are small, and there are many of them.
+      // The next reload does not build the sections of sidecars, which are small and many.
       if (receiver.agent === null) asked.set(key, { gatewayId, receiver })
       const known = built.get(key)
       if (known !== undefined || builder === null) return known ?? null
@@ -108,7 +108,7 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
 
 type AskedReceiver = { readonly gatewayId: string; readonly receiver: Receiver }
 
-/** Builds the sections of the receivers in slices. The builder keeps them. */
+/** Builds the sections of the receivers in slices. The builder caches them. */
 async function buildAll(builder: SectionBuilder, receivers: Iterable<AskedReceiver>): Promise<void> {
   const pause = createPace(MONOTONIC)
   for (const { gatewayId, receiver } of receivers)
@@ -121,10 +121,10 @@ function keyOf(gatewayId: string, protocol: number, agent: string | null): strin
   return `${gatewayId} ${protocol} ${agent ?? ''}`
 }
 
-/** Version and hashes of a set, without its texts: the receiver of the set may have disconnected for ever. */
+/** Version and hashes of a set. The texts are omitted, because the receiver of the set may never connect again. */
 type SectionVersion = Pick<SectionSet, 'version' | 'hashes'>
 
-/** Returns the versions of the sets, without those of gateways and agents that the configuration no longer has. */
+/** Returns the versions of the sets whose gateway and agent are still in the configuration. */
 function stillInUse(
   sets: ReadonlyArray<readonly [key: string, set: SectionVersion | null]>,
   { gateways, agents }: Configuration,

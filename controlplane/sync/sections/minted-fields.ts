@@ -25,12 +25,12 @@ export function mintedFields(
   const found = minted.get(row.id)
   const source = sourceHash(keyring, row.spec.credential, stored)
   const stated = { kind: mintedKind(row), source, ...narrowing(row) }
-  // A secret of another specification or of a replaced stored secret is not sent any more.
+  // A secret that was minted from another specification or stored secret is no longer sent.
   if (found === undefined || found.sourceHash !== source)
     return { secret: null, minted: { serial: 0, expires_at: null, error: null, ...stated } }
   const { secret: sealed, serial, expiresAt, error } = found
   const secret = sealed === null ? null : keyring.open(sealed, sealedPlace.minted(row.id, 'secret'))
-  // A secret without an expiry is one that a gateway sends like a stored one, until another takes its place.
+  // A gateway uses a minted secret without an expiry like a stored secret.
   if (secret !== null && expiresAt === null && error === null) return { secret }
   return {
     secret,

@@ -3,13 +3,16 @@ import { inSteps, type Steps } from './steps.ts'
 
 /** Permissions that can apply to one agent. */
 export type AgentPermissions = {
-  /** Permissions of several agents: of all agents, or of a prefix of names. Sidecars with an equal `key` share them. */
+  /** Permissions for all agents, or for a prefix of agent names. Sidecars with an equal `key` have equal rows. */
   readonly shared: { readonly key: string; readonly rows: readonly PermissionRow[] }
   /** Permissions that name exactly this agent. */
   readonly own: readonly PermissionRow[]
 }
 
-/** Permissions of one gateway, by agent. A look-up costs the length of the agent's name, not the number of rows. */
+/**
+ * Permissions of one gateway, by agent. The time of `of` depends on the length of the agent's name, not on the number
+ * of all rows.
+ */
 export type PermissionIndex = { of(agent: string): AgentPermissions }
 
 export function* createPermissionIndex(rows: readonly PermissionRow[]): Steps<PermissionIndex> {

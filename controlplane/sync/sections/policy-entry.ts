@@ -14,8 +14,9 @@ export type Tenancy = {
 }
 
 /**
- * Returns the entries for one policy, with the text in force. For a manifest that was never in force, the entries deny
- * all actions in the scope of the manifest. Returns no entries for a text of the API that was never in force.
+ * Returns the entries for one policy, with its last accepted text (`activeYaml`). If no text of a manifest was ever
+ * accepted, the entries deny all actions in the scope of the manifest. Returns no entries for a disabled policy, for a
+ * text of the API that was never accepted, and in mode `monitor` for a text that is invalid.
  */
 export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bound<PolicyEntry>> {
   if (!row.enabled) return []
@@ -45,8 +46,8 @@ function neverInForce(row: PolicyRow): PolicyEntry | null {
 }
 
 /**
- * Returns the entry of the text in force. An unreadable text gives an entry that denies the scope of the policy. A
- * condition that fails to compile fails at evaluation.
+ * Returns the entry of the accepted text. An unreadable text gives an entry that denies the scope of the policy, or
+ * null in mode `monitor`. A condition that fails to compile fails at evaluation.
  */
 function inForce(row: PolicyRow, text: string): PolicyEntry | null {
   try {

@@ -7,19 +7,19 @@ import { complete, inSteps, type Steps } from './steps.ts'
 /** JSON text of one section, and its SHA-256 in hex. Receivers with equal content share one object. */
 export type Section = { readonly hash: string; readonly text: string }
 
-/** Sections of one configuration. Sections with the content of the previous configuration keep their text. */
+/** Sections of one configuration. A section that has not changed shares its text with the previous configuration. */
 export type SectionTexts = {
   /** Returns the section with this content, in the form for a process of `protocol`. */
   sectionOf(name: string, content: unknown, protocol: number): Section
-  /** Does the same in steps. */
+  /** Like `sectionOf`, in steps. */
   stepsOf(name: string, content: unknown, protocol: number): Steps<Section>
-  /** The returned sections by hash. */
+  /** The sections that were returned so far, by hash. */
   readonly sections: ReadonlyMap<string, Section>
 }
 
 /**
- * `previous`: the sections of the configuration before. They are a map, because a closure would keep the sections of all
- * configurations before it in memory.
+ * `previous`: sections of the previous configuration. A map instead of its `SectionTexts`, whose closure would keep the
+ * sections of all earlier configurations in memory.
  */
 export function createSectionTexts(previous: SectionTexts['sections'] = new Map()): SectionTexts {
   const known = new Map<string, Section>()

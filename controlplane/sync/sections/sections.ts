@@ -40,7 +40,7 @@ export type Receiver = {
 export type SectionBuilder = {
   /** Builds the sections of a gateway for one receiver. Null when the configuration has no such gateway. */
   build(gatewayId: string, receiver: Receiver): SectionSet | null
-  /** Does the same in steps. */
+  /** Like `build`, in steps. */
   stepsOf(gatewayId: string, receiver: Receiver): Steps<SectionSet | null>
 }
 
@@ -135,7 +135,7 @@ function* gatewaySections(
   }
 }
 
-/** Returns a function that makes a value in steps at the first use of its key. */
+/** Creates a cache. The returned function makes the value of a key in steps at the first use of the key. */
 function createMemo<V>(): (key: string, make: () => Steps<V>) => Steps<V> {
   const made = new Map<string, V>()
   return function* (key, make) {

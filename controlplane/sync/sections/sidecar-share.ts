@@ -11,9 +11,9 @@ export type SidecarConnectors = {
 
 /**
  * Returns a function that gives the connectors of which an agent may use an action, at once or after an approval. A
- * tenant's pod thus contains no credential that its agent cannot use. When unknown hosts may pass as egress, the other
- * connectors are included without credentials; without their entries, their hosts would pass as egress. Credentials are
- * removed while the agent is suspended or revoked.
+ * tenant's pod thus contains no credential that its agent cannot use. When hosts that no Connector owns may pass as
+ * egress, the other connectors are included without credentials; without their entries, their hosts would pass as
+ * egress. Credentials are removed while the agent is suspended or revoked.
  */
 export function createSidecarConnectors(
   entries: readonly ConnectorEntry[],

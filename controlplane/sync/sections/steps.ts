@@ -7,7 +7,7 @@ export type Steps<T> = Generator<undefined, T, undefined>
 /** Entries of one step. The serialization of an entry takes a few microseconds. */
 const ENTRIES_PER_STEP = 250
 
-/** Runs all steps at once. */
+/** Runs all steps without yielding to the event loop. */
 export function complete<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()

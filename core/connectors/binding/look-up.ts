@@ -45,8 +45,9 @@ export type LookUps = {
   /** Returns the look-ups for the values that the action lacks; empty if it lacks none. */
   of(action: Action, place: LookUpPlace): readonly LookUp[]
   /**
-   * Returns the action completed with the responses to `of`; null if the responses show that the action does not
-   * happen. The result has no `possibleEffects`: without a response they are effect classes of the action.
+   * Returns the action completed with the responses to the look-ups of `of`; null if the responses show that the action
+   * does not happen. The result has no `possibleEffects`: responses confirm or exclude them, and without a response
+   * they become effect classes of the action.
    */
   complete(action: Action, answers: readonly LookUpAnswer[], place: LookUpPlace): Action | null
 }

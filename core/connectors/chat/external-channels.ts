@@ -10,7 +10,8 @@ const ACTIONS: ReadonlySet<string> = new Set(CHANNEL_WRITES.map((name) => `chat.
 
 /**
  * Adds `egress` as a possible effect class to an action that sends content to a channel, because the members of a
- * channel may belong to another organization. A request that hides its channels may name any.
+ * channel may belong to another organization. A request without a readable body may name any channel, so its action
+ * gets the class as well.
  */
 export function withExternalChannels(
   named: Classification,
@@ -26,15 +27,15 @@ export function withExternalChannels(
   return { ...named, actions: named.actions.map(add) }
 }
 
-/** `files.upload` accepts several channels in one text. */
+/** Returns the channels that the parameters name. `files.upload` accepts several in one text, separated by commas. */
 function channelsOf(parameters: Parameters): readonly string[] {
   const values = CHANNEL_FIELDS.flatMap((field) => valuesOf(parameters[field]))
   return values.flatMap((value) => String(value).split(',')).filter((channel) => channel !== '')
 }
 
 /**
- * Look-ups of the chat: whether a channel is shared with another organization. A name, the id of a user, and a direct
- * message have no answer, because the API resolves only ids of channels and documents the member only for these.
+ * Look-ups of the chat: whether a channel is shared with another organization. The API resolves neither names nor ids
+ * of users, and does not document the member for direct messages. In these cases the class `egress` applies.
  */
 export const CHAT_LOOK_UPS: LookUps = {
   of(action, { request }) {
@@ -53,7 +54,7 @@ export const CHAT_LOOK_UPS: LookUps = {
 
 const CHANNEL_ID = /^[CDG][A-Z0-9]{1,31}$/
 
-/** Time in ms for which an answer is cached. A channel can be shared at any time, so the time is short. */
+/** Time in ms for which a response is cached. The time is short, because a channel can be shared at any time. */
 const KEPT_MS = 60_000
 
 function lookUpIn({ host, rawSegments }: CanonicalRequest): (channel: string) => LookUp {

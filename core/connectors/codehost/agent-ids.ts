@@ -21,7 +21,7 @@ const FIELDS = ['labels', 'labelIds', 'assignees', 'assigneeIds', 'userIds', 'bo
 
 /**
  * Adds `delegate` as a possible effect class to the actions of a GraphQL request that name labels or accounts by ids,
- * because an id does not show whether it is that of an agent.
+ * because an id does not show whether it belongs to an agent.
  */
 export function withAgentsById(named: Classification): Classification {
   if (isRefusal(named) || named.kind === 'candidates') return named
@@ -42,7 +42,10 @@ function idsOf({ parameters }: Action): readonly unknown[] {
   return FIELDS.flatMap((field) => valuesOf(parameters[field]))
 }
 
-/** Settles the possible effect class with the names of the ids. An id without a name counts as that of an agent. */
+/**
+ * Adds the possible effect class `delegate` to the effect classes if a name shows an agent or an id has no name; else
+ * removes it. `answers`: the look-ups of the ids.
+ */
 export function withAgentNames(
   action: Action,
   answers: readonly LookUpAnswer[],

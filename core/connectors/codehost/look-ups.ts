@@ -39,8 +39,8 @@ const ISSUE: Row = {
 }
 
 /**
- * Look-ups of the code host. Look-ups resolve ids to a repository or an organization, and find out whether an issue
- * number is that of a pull request.
+ * Look-ups of the code host. Look-ups resolve ids to a repository or an organization, resolve ids of labels and
+ * accounts to names, and find out whether an issue number is that of a pull request.
  */
 export const CODEHOST_LOOK_UPS: LookUps = {
   of: (action, place) => [
@@ -61,7 +61,7 @@ export const CODEHOST_LOOK_UPS: LookUps = {
 function agentNames(action: Action, request: CanonicalRequest): readonly LookUp[] {
   const lookUps = agentIds(action).map((id) => nodeLookUp(id, request))
   const known = lookUps.flatMap((lookUp) => (lookUp === null ? [] : [{ ...lookUp, name: AGENT_NAME }]))
-  // The answer needs all names, so partial results are useless.
+  // The effect class can be settled only with the names of all ids, so partial results are useless.
   return known.length === lookUps.length ? known : []
 }
 

@@ -1,8 +1,8 @@
 import type { LookUpValues } from '../binding/look-up.ts'
 
 /**
- * GraphQL query for the repository and the name of a node id. The query uses only types that exist in all versions of the published
- * schema, because a server refuses a query with an unknown type.
+ * GraphQL query for the repository and the name of the node with an id. The query uses only types that exist in all
+ * versions of the published schema, because a server refuses a query with an unknown type.
  */
 const QUERY = `query($id:ID!){node(id:$id){__typename
 ...on Repository{nameWithOwner}
@@ -38,7 +38,10 @@ export const NODE = {
     ['data', 'node', 'name'],
     ['data', 'node', 'actor'],
   ],
-  /** Returns the owner of the node from the values of `members`; `nobody` for a type without a repository. */
+  /**
+   * Returns the repository of the node as `owner/name`, or the login of an organization, from the values of `members`;
+   * `nobody` for a type that belongs to no repository.
+   */
   ownerOf([type, own, repository, rule, login]: NonNullable<LookUpValues>) {
     return BYSTANDERS.has(type) ? 'nobody' : (own ?? repository ?? rule ?? login)
   },

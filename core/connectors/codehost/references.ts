@@ -69,8 +69,8 @@ function possible(action: Action, isOpen: boolean): readonly Action[] {
 }
 
 /**
- * Reports whether the parameter `force` forces the update. Any value except a missing one, null, false, 0 and the
- * empty text counts, because servers read the value differently.
+ * Reports whether the parameter `force` forces the update. Any present value counts except null, the empty text, and
+ * false and 0 (also as texts), because servers read other values differently.
  */
 function isForced(force: unknown): boolean {
   return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)

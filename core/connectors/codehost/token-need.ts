@@ -6,7 +6,7 @@ import type { NeededAction, TokenNeed } from '../credentials/token-need.ts'
 import { effectsOf } from '../effects/effects.ts'
 import { once } from '../once.ts'
 
-/** Most repositories of one token. A request with more is not bound to repositories. */
+/** Maximum number of repositories of one token. The token for a request with more is not limited to repositories. */
 const MAX_REPOSITORIES = 50
 const REPOSITORY = /^[^/\s]+\/[^/\s]+$/
 /** Permission to change files in the folder of workflows, besides `contents`. */
@@ -19,14 +19,14 @@ const WITH_PATHS: ReadonlySet<string> = new Set([
   'codehost.graphql.createCommitOnBranch',
 ])
 
-/** GraphQL operations without an equivalent row of the REST tables. */
+/** Permissions of GraphQL operations that have no equivalent row in the REST tables. */
 const OF_GRAPHQL: ReadonlyMap<string, readonly string[]> = new Map([
   ['codehost.graphql.createCommitOnBranch', ['contents:write', WORKFLOWS]],
 ])
 
 /**
- * Permissions by action. Null for an action that has a row without permissions: the name alone does not tell which of
- * its operations a request performs.
+ * Permissions by action. Null for an action that has a row without permissions, because the name alone does not show
+ * which of its operations a request performs.
  */
 const byAction = once(() => {
   const known = new Map<string, readonly string[] | null>(OF_GRAPHQL)
@@ -39,17 +39,17 @@ const byAction = once(() => {
   return known
 })
 
-/** Returns the permissions that an installation token needs for an action of the code host; null if they are not known. */
+/** Returns the permissions that an installation token needs for an action of the code host; null if not known. */
 export function permissionsOf(type: string): readonly string[] | null {
   return byAction().get(type) ?? null
 }
 
-/** Returns the facts of the actions of a request that determine the token that it needs. */
+/** Returns, for each action of a request, the facts that determine the repositories and permissions of its token. */
 export function neededActions(
   actions: readonly Action[],
   { segments }: Pick<CanonicalRequest, 'segments'>,
 ): readonly NeededAction[] {
-  // The gateway reads the trees of a push, so its effect classes say whether the push changes workflows.
+  // The gateway reads the trees of a push, so the effect classes of a push show whether it changes workflows.
   const isPush = segments.length <= 4 && (segments[2] === 'git-receive-pack' || segments[2] === 'info')
   return actions.map((action) => ({
     type: action.type,
@@ -60,8 +60,8 @@ export function neededActions(
 }
 
 /**
- * Returns the repositories and permissions that these actions need together; the type of an action whose permissions
- * are not known if there is one.
+ * Returns the repositories and permissions that these actions need together. If the permissions of an action are not
+ * known, returns the type of that action.
  */
 export function permissionNeed(actions: readonly NeededAction[], readsMore: boolean): TokenNeed | string {
   const permissions: string[] = []

@@ -4,9 +4,15 @@ export type CredentialCarriers = {
   readonly headers: readonly string[]
   /** Names of query parameters that carry credentials. */
   readonly query: readonly string[]
-  /** Query parameters that the API documents for credentials. A write that loses any other parameter is refused. */
+  /**
+   * Query parameters that the API documents for credentials. A write is refused if the gateway removes any other
+   * parameter from its query.
+   */
   readonly documentedQuery?: readonly string[]
-  /** Names of form fields or top-level JSON members with credentials. If not empty, such bodies are read. */
+  /**
+   * Names of form fields or top-level JSON members with credentials. If the list is not empty, the gateway reads forms
+   * and JSON bodies to remove them.
+   */
   readonly bodyFields: readonly string[]
   /** Path prefixes of file uploads. The gateway forwards these bodies unread, whatever their media type. */
   readonly contentPaths?: readonly string[]

@@ -9,7 +9,7 @@ import type { AuthScheme, Connector, OutboundEdit } from '../connector.ts'
 import { removeMembers } from '../fields/json-members.ts'
 import { CREDENTIAL_HEADERS } from './credential-headers.ts'
 
-/** Query parameters that are removed as credentials for every API. Connectors list others, such as `key`. */
+/** Query parameters that are removed as credentials for every API. Connector types list others, such as `key`. */
 const QUERY: ReadonlySet<string> = new Set([
   'access_token',
   'accesstoken',
@@ -155,9 +155,9 @@ export type BodyStripping =
   | Refusal
 
 /**
- * Selects the treatment of a body. File uploads are forwarded unread. If the API accepts its key in the body, forms,
- * JSON and multipart forms are read; unlabelled or encoded bodies are refused, because the API may read them as a
- * form.
+ * Selects the treatment of a body. If the API accepts its key in the body, JSON, forms and multipart forms are read. A
+ * body without a media type, of a text type, with a Content-Encoding or not in UTF-8 is refused, because the API may
+ * read the body as a form. Other bodies and file uploads (`contentPaths`) are forwarded unread.
  */
 export function bodyStripping(request: CanonicalRequest, { carriers }: Connector): BodyStripping {
   if (carriers.bodyFields.length === 0) return STREAM

@@ -1,6 +1,6 @@
 import type { Parameters } from '../../action/action.ts'
 
-/** Cheapest authenticated read of a provider, and how its answer names the owner of the credential. */
+/** Authenticated read of a provider that tests a credential, with readers of owner and error in its response. */
 export type IdentityRead = {
   /** Name of the action, a read without a resource. */
   readonly type: string

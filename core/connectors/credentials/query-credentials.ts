@@ -14,8 +14,8 @@ export type StrippedRequest = {
 }
 
 /**
- * Returns the request without credentials in its query. Runs before the request is classified, decided, bound and
- * shown.
+ * Returns the request without credentials in its query. Runs before the classification, the decision and the approval,
+ * so that none of them uses the agent's credential.
  */
 export function stripRequest(
   request: CanonicalRequest,

@@ -5,8 +5,8 @@ import type { NeededAction, TokenNeed } from './token-need.ts'
 export type ScopesOfAction = { readonly actionPattern: string; readonly scopes: readonly string[] }
 
 /**
- * Returns the scopes that these actions need together; the type of an action that no pattern matches if there is one. The
- * most specific pattern of an action counts: a name before prefixes, a longer prefix before a shorter one.
+ * Returns the scopes that these actions need together. If no pattern matches an action, returns the type of that
+ * action. The most specific pattern of an action counts: a name before prefixes, a longer prefix before a shorter one.
  */
 export function scopeNeed(
   actions: readonly NeededAction[],

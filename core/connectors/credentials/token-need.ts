@@ -14,8 +14,8 @@ export type TokenNeed = {
   /** Permissions as `name:access`, or scopes of OAuth 2.0; sorted. */
   readonly permissions: readonly string[]
   /**
-   * True for a request that also reads data which its actions do not name, for example the selection of a GraphQL mutation.
-   * The token then has the read access of all permissions of the Connector.
+   * True for a request that also reads data that its actions do not name, for example the selection of a GraphQL
+   * mutation. The token then has the read access of all permissions of the Connector.
    */
   readonly readsMore: boolean
 }

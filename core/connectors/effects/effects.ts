@@ -34,8 +34,9 @@ const NONE: readonly EffectClass[] = Object.freeze([])
 /**
  * Returns the effect classes of an action in the order of `EFFECT_CLASSES`: the classes of its name and those that its
  * parameters add. Null if they are unknown, because the name is no operation of a type with a table
- * (`codehost.unmapped.post`, `chat.websocket.open`), or the message could not be read. Actions of types without a
- * table (`mcp`, `generic`, `webhook`, types of agents) have the classes that a Connector declares, else none.
+ * (`codehost.unmapped.post`, `chat.websocket.open`), or the message could not be read. Actions without a table (those
+ * of `mcp`, `generic` and `webhook`, and actions that agents define) have the classes that a Connector declares, else
+ * none.
  */
 export function effectsOf(action: Classified): readonly EffectClass[] | null {
   const known = effectsOfName(action)
@@ -58,7 +59,8 @@ const UNKNOWN_EFFECTS = 'unknown'
 const UNKNOWN: readonly string[] = Object.freeze([UNKNOWN_EFFECTS])
 
 /**
- * Returns the effect classes of a request with these actions, for records and cards, in the order of `EFFECT_CLASSES`.
+ * Returns the effect classes of a request with these actions, for records and cards, in the order of `EFFECT_CLASSES`;
+ * then `unknown` if the classes of an action are unknown.
  */
 export function effectNames(actions: readonly Classified[]): readonly string[] {
   const [first] = actions

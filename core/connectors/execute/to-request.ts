@@ -33,8 +33,8 @@ export function executeByRows(
 }
 
 /**
- * Selects the first primary row of the action. Another row wins if the spec has values for all its path parameters and
- * the first row lacks a place for one of them.
+ * Selects the first primary row of the action. Another row wins if the spec has values for all parameters in its path,
+ * and one of these is neither in the path nor among the fields of the row selected so far.
  */
 function chooseRow(
   rows: readonly Row[],

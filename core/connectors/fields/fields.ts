@@ -28,7 +28,9 @@ export function pickFields(
   return withMembers(fromBody)
 }
 
-/** Refuses a request that has a field of the row more than once in query and body, unless the row declares a list. */
+/**
+ * Refuses a request with a field of the row more than once in query and body together, unless the row declares a list.
+ */
 export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined): Refusal | null {
   const lists = row.lists ?? []
   const names = row.parameters?.filter((name) => !lists.includes(name)) ?? []

@@ -18,7 +18,7 @@ export type Shown = {
 /**
  * Returns the content of a body that the approval card does not show yet: the top-level fields of an object or a form,
  * or any other JSON value under the name `body`. Long values are shortened if the content is too long;
- * `further_fields` counts the fields without space. Null if there is nothing to show, or the body has no fields.
+ * `further_fields` counts the fields that do not fit. Null if there is nothing to show, or the body has no fields.
  */
 export function otherFields(
   view: BodyView,
@@ -33,8 +33,8 @@ export function otherFields(
 }
 
 /**
- * Reports whether other fields of a card are whole, so that requests with different fields never have the same ones.
- * `beginnings` shortens values and omits fields, and `withoutSecrets` replaces values.
+ * Reports whether the further fields of a card are complete, so that equal fields on two cards mean equal fields of the
+ * requests. `beginnings` shortens values and omits fields, and `withoutSecrets` replaces values.
  */
 export function areWhole(fields: unknown): boolean {
   if (typeof fields === 'string') return !REPLACED.test(fields)
@@ -43,7 +43,7 @@ export function areWhole(fields: unknown): boolean {
 }
 
 const FURTHER = 'further_fields'
-/** Matches what `withoutSecrets` and `excerpt` put in place of a value. */
+/** Matches the text with which `withoutSecrets` and `excerpt` replace a value. */
 const REPLACED = /(?:^\(not shown: |… \()\d+ characters\)$/
 
 /** Replaces text below names such as `client_secret` with its length. Numbers (`max_tokens`) are not secrets. */

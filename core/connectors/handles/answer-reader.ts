@@ -27,7 +27,10 @@ function bounded(reader: MemberReader): MemberReader {
   }
 }
 
-/** Searches each server-sent event as a separate JSON text. The first event that has all members counts. */
+/**
+ * Searches each `data:` line of server-sent events as a separate JSON text. The result is that of the first line with
+ * the most members; the search ends at a line with all members.
+ */
 class EventReader implements MemberReader {
   found: ReadonlyMap<number, string> = new Map()
   readonly #paths: Paths

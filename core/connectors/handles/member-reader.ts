@@ -14,7 +14,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x
 
 /**
  * Creates a reader that finds the first text at each of these member paths, in one pass over well-formed JSON. The
- * result for other texts is undefined.
+ * result for malformed JSON is unspecified.
  */
 export function createMemberReader(paths: readonly (readonly string[])[]): MemberReader {
   return new Reader(paths)

@@ -68,7 +68,10 @@ export function startedWork(
   }
 }
 
-/** Returns the request that cancels the work; null if the provider has no operation for it. */
+/**
+ * Returns the request that cancels the work; null if the provider has no operation for it, or if the path of the
+ * starting request has no anchor (see `WorkTable.kinds`).
+ */
 export function cancelRequest({ kind, ids, at, headers }: StartedWork): CancelRequest | null {
   const { cancel } = kind
   if (cancel === null) return null

@@ -5,8 +5,8 @@ import { acceptsEvents, pathKind } from './endpoint-paths.ts'
 const IDLE = ': the request is in progress\n\n'
 const WAITING = 'Waiting for an approver to answer.'
 /**
- * Progress that each event adds while an approval is pending. The step is smaller than that of any server, because MCP
- * progress must never decrease.
+ * Progress that each event adds while an approval is pending. The step is smaller than the first progress that a server
+ * reports, because the server's notifications follow on the same token, and MCP progress must never decrease.
  */
 const STEP = 0.001
 

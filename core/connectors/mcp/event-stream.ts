@@ -122,7 +122,7 @@ export function* filterEvents(
   }
 }
 
-/** Matches an event whose first data line that is not blank begins an object or a list. */
+/** Matches an event with a data line that begins with an object or a list. */
 const JSON_DATA = /(?:^|[\r\n])data:[ \t]*[[{]/
 /** Matches text that may contain a list of tools: the word itself, or an escape that may hide it. */
 const TOOLS = /tools|\\u/

@@ -103,8 +103,8 @@ function flatten(message: unknown): readonly unknown[] | Refusal {
 }
 
 /**
- * Returns the action of a body that is not a JSON-RPC 2.0 message, whether or not the body is valid JSON. The action
- * has high risk, because its effect on a lenient server is unknown.
+ * Returns the action of a body that is not a valid JSON-RPC 2.0 message of MCP, whether or not the body is JSON. The
+ * action has high risk, because its effect on a lenient server is unknown.
  */
 export function unknownMessage(config: ConnectorConfig): Action {
   return act({ type: UNKNOWN, effect: 'write', risk: 'high' }, config)
@@ -154,8 +154,8 @@ const SENDS: ReadonlySet<string> = new Set([
 ])
 /**
  * Matches an address on another host: the schemes with which programs fetch or mount something, alone or before another
- * scheme (`git+ssh:`, `jar:https:`), a file of a host, and a URL without a scheme. Servers have schemes of their own for
- * their resources (`note:`, `postgres:`).
+ * scheme (`git+ssh:`, `jar:https:`), a file of a host, and a URL without a scheme. Other schemes (`note:`, `postgres:`)
+ * are those that servers define for their own resources.
  */
 const ADDRESS =
   /^(?:(?:[a-z]+[+:])*(?:https?|wss?|ftps?|sftp|tftp|scp|ssh|git|svn|s3[an]?|gs|gcs|abfss?|wasbs?|smb|cifs|nfs|ldaps?|gopher|dict|telnet|rtsp|webdavs?|dav|davs|magnet):|file:[\\/]{2}(?!\/|localhost\/)|[\\/]{2})/i
@@ -187,10 +187,13 @@ function returnsData({ result, error }: Readonly<Record<string, unknown>>): bool
   return result !== undefined || (isRecord(error) && error['data'] !== undefined)
 }
 
-/** Limits that leave the client's answer to `roots/list` no room for files: many programs answer it at each start. */
+/**
+ * Limits of a `roots/list` result that counts as no data: number of folders, and characters of each URI and name.
+ * Larger results could carry file contents. Many clients send such a result at each start.
+ */
 const MAX_ROOTS = 16
 const MAX_ROOT = 512
-/** Matches the URI of a local folder whose path contains no data but itself: no host, query or fragment. */
+/** Matches the URI of a local folder, without a host, query or fragment, which could carry other data. */
 const LOCAL_FOLDER = /^file:\/\/\/[^?#]*$/i
 
 /** True for a result of `roots/list`: folders on the client's machine, each with a URI and perhaps a name. */

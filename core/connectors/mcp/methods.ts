@@ -1,5 +1,6 @@
 /**
- * Methods that only read. Other methods (apart from subscriptions) may change something, so `read_only` denies them.
+ * Methods other than `tools/list` that have the effect `read`. A subscription changes only the notifications that the
+ * client receives. The effect of `tools/call` depends on the tool.
  */
 export const READS: ReadonlySet<string> = new Set([
   'initialize',

@@ -35,8 +35,8 @@ export function* readForm(
 }
 
 /**
- * Reads the handles in the fields of a form that uploads a file. Parts with a file name are files. If servers could
- * read the form differently, its handles are `unread`.
+ * Reads the handles in the fields of a form that uploads a file. Parts with a file name are files and are skipped. If
+ * servers could disagree about the parts, the handles are `unread`. Refuses a field that is not plain UTF-8.
  */
 export function* readFileForm(
   rules: UploadRules,

@@ -14,7 +14,7 @@ const NO_KINDS: readonly ProviderKind[] = []
 
 /**
  * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
- * a target is dropped if another act of its kind has a target.
+ * a target is dropped if another act of its kind has a target. Refuses a request with more than `MAX_PROVIDER_ACTS`.
  */
 export function readProviderActs(
   table: CompiledTable,
@@ -136,7 +136,8 @@ function targetOf({ target }: FieldRow, value: unknown): Target | null {
 const MAX_SHOWN = 200
 
 /**
- * Returns the acts that a tool in the request causes. `known`: kinds with a target in another field of the same tool.
+ * Returns the acts that the type or a member name of a tool in the request causes. `known`: kinds of the acts that
+ * other fields of the tool cause, which are not returned again.
  */
 function toolActs(
   { table, tools }: CompiledTable,

@@ -1,7 +1,7 @@
 import type { FindRules } from '../../request/json/member-finder.ts'
 import { isProviderKind, type ProviderKind } from './kinds.ts'
 
-/** The fields and operations by which a request makes one model provider act, as text tables. */
+/** Text tables of the tools, request fields and operations that make one model provider perform acts. */
 export type ProviderTable = {
   readonly connector: string
   /** Source of the table: package, version and date. */

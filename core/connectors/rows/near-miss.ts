@@ -7,9 +7,9 @@ import type { CompiledRow, Leaf, RowTrie } from './row-trie.ts'
 import { descend, rowsOf, writesOf } from './rows.ts'
 
 /**
- * True for a path without a row that a lenient server would resolve to a row. Such servers ignore case, empty
- * segments, surrounding white space, or text after a `;` or an encoded `?`, or decode the path once more. As an
- * `unmapped` action, the request could execute an operation that the policies list.
+ * True for a path that has no row for the method, but that a lenient server would resolve to a row. Such servers ignore
+ * case, empty segments, surrounding white space, or text after a `;` or an encoded `?`, or decode the path repeatedly.
+ * As an `unmapped` action, the request could execute an operation that the policies list.
  */
 export function isNearMiss(trie: RowTrie, method: string, segments: readonly string[]): boolean {
   const exact = descend(trie.root, segments, 0, 'literals')

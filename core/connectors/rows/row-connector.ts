@@ -38,8 +38,8 @@ export type RowClassifier = {
 
 /**
  * Classifies a request by the connector's catalogue rows. A request without a row is `<connector>.unmapped.<method>`.
- * If the path has write rows for other methods only, a server may still execute any of them, so their actions are
- * candidates as well.
+ * For a write method without a row, a server may execute the write rows of other methods of the path, so their actions
+ * are candidates as well.
  */
 export function parseByRows(
   classifier: RowClassifier,
@@ -60,7 +60,7 @@ export function parseByRows(
   return rows.length === 1 ? { kind: 'actions', actions } : { kind: 'candidates', candidates: actions }
 }
 
-/** Refuses fields that are sent twice, or under a name that only some servers read as that of a field. */
+/** Refuses fields that are sent twice, or under a name that only some servers treat as the name of the field. */
 function judgeNames(
   classifier: RowClassifier,
   rows: readonly CompiledRow[],
@@ -219,7 +219,7 @@ function matchRows(classifier: RowClassifier, request: CanonicalRequest, config:
   return judgeUnmatched(tries, request.method, path)
 }
 
-/** Refuses a path without a row if a lenient server would resolve the path to a row. */
+/** Refuses a path without a row if it has an encoded slash or a `;`, or a lenient server would resolve it to a row. */
 function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSegments): Refusal | null {
   if (path.segments.some((segment) => segment.includes('/'))) {
     return refusal(

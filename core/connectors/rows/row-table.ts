@@ -13,9 +13,9 @@ import type { Discriminator, Row } from '../connector.ts'
  * Hints: `+irreversible`, `+financial_impact`. `@content`: the body is a file of any media type, and the fields are in
  * the query. `@opaque`: the body may be a file, alone or in a multipart form. `@anonymous`: no credential is added.
  * `@long`: the API accepts bodies beyond 32 MiB. `@same`: an older or alternative address of an operation that a row
- * without this mark names, or the same operation on another kind of owner's resource. `permissions` is a comma-separated
- * list such as `contents:write,pull_requests:write` (see `Row.permissions`). `#` begins a comment. Throws for an invalid
- * line, which is a mistake in the catalogue: it appears when a program or test loads the table.
+ * without this mark names, or the same operation on a resource of another kind of owner. `permissions` is a
+ * comma-separated list such as `contents:write,pull_requests:write` (see `Row.permissions`). `#` begins a comment.
+ * Throws for an invalid line, which is a mistake in the catalogue: it appears when a program or test loads the table.
  */
 export function readRows(connector: string, tables: readonly string[]): readonly Row[] {
   const rows: Row[] = []

@@ -16,7 +16,7 @@ export type RowTrie = { readonly root: Node; readonly aliases: readonly RowAlias
  */
 export type RowAlias = { readonly from: string; readonly to: string; readonly readsOnly?: true }
 
-/** A path segment in the trie. Missing children are null, because most nodes are the end of one path. */
+/** A path segment in the trie. Missing children are null instead of empty maps, because most nodes have none. */
 export type Node = {
   literals: Map<string, Node> | null
   /** Children of `literals` by their lower-case text, only for the detection of paths in another letter case. */

@@ -134,8 +134,8 @@ function readNumber(name: string, text: string): number | Refusal | null {
 }
 
 /**
- * Returns the decoded value of a `{name+}` parameter, which the upstream reads as a path. Refuses empty and dot
- * segments.
+ * Returns the decoded value of a `{name+}` or `{name/}` parameter, which the upstream reads as a path. Refuses empty
+ * and dot segments.
  */
 function readTail(segments: readonly string[]): string | Refusal {
   const value = segments.join('/')

@@ -81,7 +81,10 @@ export function withDeclaredWrites(
   return declared.length === 0 ? named : settledByServer([...actionsOf(named), ...declared])
 }
 
-/** Returns the action of the row that the Connector declares for the request; null if there is none. */
+/**
+ * Classifies the request by the rows that the Connector declares; null if none of them describes the request. Rows of
+ * several readings of the path are candidates. Refuses a path that a lenient server would resolve to a declared row.
+ */
 export function nameByUserRows(
   trie: RowTrie,
   connector: string,
@@ -108,8 +111,8 @@ export function nameByUserRows(
 const FORMAT = /^(.+)\.(?:json|xml)$/i
 
 /**
- * Returns the readings of a path by frameworks. If a row ends in the literal before a format suffix, the path without
- * the suffix precedes the path as sent.
+ * Returns the readings of a path by frameworks: the path as sent and, before that, the path without its format suffix
+ * (`/transfer` for `/transfer.json`) if a row ends in that literal.
  */
 function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
   const sent = { rawSegments, segments }

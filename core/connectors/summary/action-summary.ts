@@ -9,8 +9,9 @@ export type SummarisedAction = {
 export type ActionSummary = { readonly sentence: string; readonly url: string | null }
 
 /**
- * Returns the summary of an action of the table; null for other actions, and where a parameter of the sentence is
- * absent. Names and values come from the request, so the sentence is untrusted text. The URL always leads to the provider.
+ * Returns the summary of an action that `SENTENCES` lists; null for other actions, without a target, and without a
+ * required parameter of the sentence. Names and values come from the request, so the sentence is untrusted text. The
+ * URL always leads to the provider.
  */
 export function actionSummary(action: SummarisedAction): ActionSummary | null {
   const write = Object.hasOwn(SENTENCES, action.action_type) ? SENTENCES[action.action_type] : undefined

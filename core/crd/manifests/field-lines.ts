@@ -17,9 +17,9 @@ function lineOfField(lines: FieldLines, path: readonly string[]): number | null 
 }
 
 /**
- * Returns the line to which a reason or warning refers: that of the field with which it begins, such as
- * `spec.gatewayRefs[1]` or `spec.rules[0].conditions`, or else the first line of the manifest. Later words may be names
- * and hosts that users wrote.
+ * Returns the line to which a reason or warning refers: the line of the field at the beginning of its text, such as
+ * `spec.gatewayRefs[1]` or `spec.rules[0].conditions`, else the first line of the manifest. Fields in the rest of the
+ * text do not count, because the rest may contain names and hosts that users wrote. Null if no line is known.
  */
 export function lineOfReason(lines: FieldLines, reason: string): number | null {
   const [field = ''] = /^spec(?:\.\w+|\[\d+\])*(?=[: ])/.exec(reason) ?? []

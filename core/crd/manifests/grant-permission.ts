@@ -29,12 +29,14 @@ export type GrantPermission = {
 
 /** Label of the Permission of a grant, with the id of the grant. */
 export const GRANT_LABEL = 'chaperone.dev/grant'
-/** Prefix of the names of these Permissions. The rest is the id of the grant in lower case, without its prefix. */
+/**
+ * Prefix of the name of a grant's Permission. The rest is the id of the grant in lower case, without the id's prefix.
+ */
 export const GRANT_NAME_PREFIX = 'grant-'
 
 /**
- * Returns the Permission that shows a grant. Its rule has the decision `require_approval`, so that it allows nothing where
- * the control plane has no such grant.
+ * Returns the Permission that shows a grant. Its rule has the decision `require_approval`, so that the Permission
+ * allows nothing if the control plane has no such grant.
  */
 export function grantPermission(grant: ClusterGrant): GrantPermission {
   const { id, approvalId, gateway, agent, actionType, createdBy, expiresAt, maxUses } = grant
@@ -78,7 +80,7 @@ export function hasGrantFields({
   return expiresAt !== undefined || maxUses !== undefined
 }
 
-/** Reports whether the spec is that of the grant. The text of the reason is not compared. */
+/** Reports whether the spec equals that of the grant's Permission. The text of the reason is not compared. */
 export function isOfGrant(spec: PermissionSpec, grant: ClusterGrant): boolean {
   const wanted = grantPermission(grant)
   return textOf(spec, wanted.namespace) === textOf(wanted.spec, wanted.namespace)
@@ -95,12 +97,15 @@ function textOf({ gatewayRefs, agents, rules, expiresAt, maxUses }: PermissionSp
 const MAX_REASON = 500
 const MAX_PATTERN = 300
 
-/** Returns the action as a pattern. Names of tools may be longer than a pattern: the prefix that has room names them. */
+/** Returns the action as a pattern. An action that is longer than a pattern may be becomes a prefix with `*`. */
 function patternOf(actionType: string): string {
   return actionType.length <= MAX_PATTERN ? actionType : `${actionType.slice(0, MAX_PATTERN - 1)}*`
 }
 
-/** Names of parameters only: their values may be confidential, and more users read Permissions than cards. */
+/**
+ * Returns the reason of the Permission's rule. The text contains the names of parameters but not their values, which
+ * may be confidential: more users read Permissions than cards.
+ */
 function reasonOf({ createdBy, approvalId, anyTarget, target, parameterNames }: ClusterGrant): string {
   const onTarget = anyTarget
     ? 'any target'

@@ -101,8 +101,9 @@ function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: Pl
 }
 
 /**
- * Returns one manifest of the connector for each namespace with Gateways that use it, because a reference without a
- * namespace means a Gateway in the object's own namespace.
+ * Returns the manifest of a row that a manifest created. For a row of the API, returns one manifest for each namespace
+ * with Gateways that use the connector, because a reference without a namespace means a Gateway in the object's own
+ * namespace.
  */
 function connectorManifests(row: ConnectorFacts, context: PlacementContext): Manifest[] {
   const { type } = row.spec

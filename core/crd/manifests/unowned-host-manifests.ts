@@ -3,8 +3,8 @@ import { API_VERSION } from '../schemas.ts'
 
 export type UnownedHostManifests = {
   /**
-   * Manifests of a Connector with the host and of a Permission to read. Null if only the egress list can allow the
-   * host.
+   * Manifests of a Connector with the host and of a Permission to read. Null if only the egress list of the Gateway can
+   * allow the host.
    */
   readonly connector: string | null
   /** Lines for the Gateway manifest that allow the host without decryption. */
@@ -26,7 +26,10 @@ const HTTPS_PORT = 443
 const YAML = { lineWidth: 110 } as const
 const MAX_NAME = 63
 
-/** Returns manifests that allow agents to reach a host without a connector; either of the two is sufficient. */
+/**
+ * Returns the manifests of a Connector and the egress lines of a Gateway. Either of the two lets agents reach a host
+ * that no Connector owns.
+ */
 export function unownedHostManifests(facts: UnownedHostFacts): UnownedHostManifests {
   const isName = /[a-z]/.test(facts.host) && !facts.host.includes(':')
   return {

@@ -7,7 +7,7 @@ export type YamlText = {
   readonly tooDeepAt: number | null
 }
 
-/** Maximum number of open collections and items. A manifest needs about forty, a workload somewhat more. */
+/** Maximum nesting depth, in open nodes of the YAML parser. A manifest needs about 40, a workload somewhat more. */
 export const MAX_OPEN = 300
 
 /** Error text for a document that is nested too deeply. */

@@ -168,7 +168,7 @@ function jsOf({ pair }: Member): unknown {
   return isScalar(pair.value) ? pair.value.value : (pair.value as { toJSON(): unknown } | null)?.toJSON()
 }
 
-/** Parses a reference to a Gateway: `NAME`, `NAMESPACE/NAME` or `{kind: Gateway, name, namespace}`. */
+/** Parses a reference to a Gateway: `NAME`, `NAMESPACE/NAME` or `{name, namespace}`; null for any other value. */
 function referenceOf(value: unknown): object | null {
   if (typeof value === 'string') {
     const [name, namespace] = value.split('/').toReversed()

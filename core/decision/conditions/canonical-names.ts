@@ -21,8 +21,8 @@ export type NameReading = {
 
 /**
  * Returns edits that make a condition compare names like the provider does. In `==`, `!=` and `in`, literals become
- * canonical; other facts are folded where the condition compares them with names. Throws ShapeError for any other use
- * of a name with a literal that is not canonical, because that condition could never match.
+ * canonical. Other facts that are compared with names become canonical during evaluation. Throws ShapeError for any
+ * other use of a name with a literal that is not canonical, because that condition could never match.
  */
 export function canonicalEdits(root: CelNode, reading: NameReading): readonly Edit[] {
   const edits: Edit[] = []

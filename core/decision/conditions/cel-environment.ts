@@ -29,8 +29,8 @@ export const CONDITION_LIMITS = {
 export const LINEAR_MATCHES = 'matches_linear'
 
 /**
- * Names of functions that only the compiler inserts. One function for each kind of name returns the canonical
- * spelling; another one refuses a list.
+ * Names of functions that only the compiler inserts. The functions of `CANONICAL_FUNCTION` return the canonical
+ * spelling of a name, one for each kind of name. `ONE_VALUE` returns its argument, and throws for a list.
  */
 export const CANONICAL_FUNCTION: Readonly<Record<NameKind, string>> = {
   name: 'canonical_name',
@@ -68,8 +68,8 @@ export function createCelEnvironment(): Environment {
 export const MAX_MATCH_STEPS = 1024 * 1024
 
 /**
- * Matches with a bounded number of steps. Throws beyond the bound: the condition then has no value, which can only
- * tighten.
+ * Matches with a bounded number of steps. Throws beyond the bound. The condition then cannot be evaluated, which can
+ * only make the decision stricter.
  */
 function matchesWithin(text: string, pattern: RE2JS): boolean {
   if (text.length * pattern.programSize() > MAX_MATCH_STEPS)

@@ -39,7 +39,10 @@ export function comprehensionOf(node: CelNode): Comprehension | null {
   return { range, variable: String(variable.args), body }
 }
 
-/** Path of a fact in a condition: a variable and the keys after it, such as `resource.target` or `parameters["owner"][0]`. */
+/**
+ * Path of a fact in a condition: a variable and the keys after it, such as `resource.target` or
+ * `parameters["owner"][0]`.
+ */
 export type FactPath = { readonly root: string; readonly keys: readonly (string | bigint)[] }
 
 export function pathOf(node: CelNode): FactPath | null {

@@ -2,13 +2,13 @@ import { RE2JS, RE2JSException } from 're2js'
 import { LINEAR_MATCHES } from './cel-environment.ts'
 import { type CelNode, COMPREHENSIONS, childrenOf, ShapeError } from './cel-node.ts'
 
-/** Maximum number of node visits of one evaluation. The body of a comprehension counts once per element. */
+/** Maximum cost of one evaluation, in node visits. The body of a comprehension counts `ELEMENTS` times. */
 export const MAX_COST = 10_000
 export const ELEMENTS = 64
 
 /**
- * Functions that conditions must not call. They create lists of any length, or bind a value to a name so that nested
- * bindings can double its size.
+ * Functions that conditions must not call. `split`, `join` and `json` create values of any size; `bind` binds a value
+ * to a name, so that nested calls can double its size; `LINEAR_MATCHES` is internal.
  */
 export const REFUSED_FUNCTIONS: ReadonlySet<string> = new Set([
   'split',
@@ -20,7 +20,8 @@ export const REFUSED_FUNCTIONS: ReadonlySet<string> = new Set([
 
 /**
  * Bounds the cost of a condition. A condition may contain one level of comprehensions, over facts or literals, and
- * regular expressions that are literals. Compiles each pattern once and stores it in its node. Throws ShapeError.
+ * regular expressions that are literals. Compiles each pattern once and stores it in its node. Throws ShapeError for
+ * any other condition.
  */
 export function boundShape(root: CelNode): void {
   const cost = visit(root, false)

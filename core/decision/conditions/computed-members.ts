@@ -7,8 +7,8 @@ type Range = { readonly keysOf: string | null; readonly facts: readonly Fact[] }
 
 /**
  * Throws ShapeError for a member with a computed name, such as `parameters[agent.name]` or `resource["tar" + "get"]`.
- * The name determines the comparison, and a computed name is unknown at compile time. Below a parameter, list elements
- * may be indexed, and a comprehension may iterate over the keys.
+ * The name determines how the value is compared, and a computed name is unknown at compile time. Below a parameter,
+ * list elements may be indexed, and a comprehension may iterate over the keys.
  */
 export function assertLiteralMembers(root: CelNode): void {
   visit(root, new Map())

@@ -23,8 +23,8 @@ function unknownHints(root: CelNode): readonly string[] {
 const EQUALITY = new Set(['==', '!=', 'in'])
 
 /**
- * Returns warnings about literals that a condition compares with an action name or a connector type, and that equal
- * none.
+ * Returns warnings about literals that a condition compares with an action name or a connector type, but that equal no
+ * known one.
  */
 function comparedNames(node: CelNode): readonly string[] {
   const children = childrenOf(node.args)
@@ -49,8 +49,9 @@ function literalsOf(node: CelNode): readonly string[] {
 }
 
 /**
- * Returns the target that the condition reads after `has()`, such as `resource.target`; null if there is none. With
- * `has()`, a tightening rule does not apply to requests without a target; without `has()`, it does.
+ * Returns the target fact that the condition tests with `has()`, such as `resource.target`; null if there is none. With
+ * `has()`, a deny or require_approval rule does not apply to requests without a target. Without `has()`, the condition
+ * cannot be evaluated for these requests, and the rule applies.
  */
 export function guardedTarget(text: string): string | null {
   const root = parseCondition(text)
@@ -68,8 +69,8 @@ function guardedIn(node: CelNode): readonly string[] {
 const SPELLED: ReadonlySet<string> = new Set(['path', 'segments', 'raw_path'])
 
 /**
- * Returns a fact of the condition that contains provider names as the agent sent them, such as `request.path`; null if
- * there is none.
+ * Returns a fact of the condition that contains names of the provider as the agent sent them, such as `request.path`;
+ * null if there is none.
  */
 export function spelledFact(text: string): string | null {
   const root = parseCondition(text)

@@ -22,8 +22,8 @@ import { singleValueEdits } from './single-values.ts'
 export type Condition = {
   readonly text: string
   /**
-   * Evaluates the condition. Never throws: returns an error as a value, and the caller decides in which direction the
-   * error tightens.
+   * Evaluates the condition. Never throws: returns an error as a value, and the caller derives the stricter result from
+   * it.
    */
   evaluate(facts: Facts): boolean | ConditionError
 }
@@ -68,7 +68,8 @@ export function parseCondition(text: string): CelNode | null {
 }
 
 /**
- * Returns a condition for a text that does not compile. The condition can never be evaluated, so it can only tighten.
+ * Returns a condition for a text that does not compile. The condition can never be evaluated, so it can only make a
+ * decision stricter.
  */
 export function brokenCondition(text: string, cause: ChaperoneError): Condition {
   const error = `it does not compile (${cause.message})`
@@ -79,7 +80,7 @@ type Program = (facts: Facts) => unknown
 
 /**
  * Compiled programs of a condition. `asSent` compares names exactly. `get` returns the program for a provider's name
- * equality rules if these rules change the condition.
+ * equality rules if these rules change the condition; otherwise undefined.
  */
 type Programs = { readonly asSent: Program; get(rules: NameRules | null): Program | undefined }
 

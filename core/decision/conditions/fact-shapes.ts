@@ -10,7 +10,10 @@ import {
   ShapeError,
 } from './cel-node.ts'
 
-/** Fields of the facts with a known shape; `parameters`, `context` and `request.query` have arbitrary fields. */
+/**
+ * Fields of the facts with a known shape; `parameters`, `hints`, `context`, `request.query` and `request.body` have
+ * arbitrary fields.
+ */
 export const FACT_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['action', ['type', 'connector', 'effect', 'effects', 'risk', 'unmapped']],
   ['resource', ['provider', 'account', 'target', 'raw_target', 'environment']],

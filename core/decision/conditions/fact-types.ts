@@ -3,8 +3,8 @@ import { nearest } from '../../nearest.ts'
 import { type CelNode, childrenOf, comprehensionOf, type FactPath, pathOf, ShapeError } from './cel-node.ts'
 
 /**
- * Type of a fact. A list of strings enumerates the possible values of the fact; `listOf` enumerates those of its
- * items. Facts with content of the request have no type.
+ * Type of a fact. A list of strings enumerates the possible values of the fact; `listOf` enumerates those of its items.
+ * Facts with arbitrary content, such as `parameters` and `request.body`, have no type.
  */
 export type FactType = 'string' | 'number' | 'bool' | 'list' | 'map' | readonly string[] | ListOf
 type ListOf = { readonly listOf: readonly string[] }

@@ -32,7 +32,7 @@ export type NameScope = {
   readonly rules: NameRules
   /** Content of each variable of the enclosing comprehensions. */
   readonly variables: ReadonlyMap<string, HeldKind>
-  /** Callback for each nested expression that has a truth value of its own. */
+  /** Callback for each nested comparison or logical expression, which is a comparison of its own. */
   readonly visit: (node: CelNode, scope: NameScope) => void
 }
 

@@ -3,8 +3,9 @@ import { type CelNode, childrenOf, comprehensionOf, pathOf } from './cel-node.ts
 import { type Edit, wrapFact } from './condition-edits.ts'
 
 /**
- * Returns edits that require a single value where a condition looks a fact up in a list (`request.query.mode in ["a",
- * "b"]`). The value of a repeated parameter is a list, for which neither `in` nor `!(… in …)` gives a safe result.
+ * Returns edits that require a single value where a condition tests a fact with `in`
+ * (`request.query.mode in ["a", "b"]`). The value of a repeated parameter is a list, for which neither `in` nor
+ * `!(… in …)` gives a safe result.
  */
 export function singleValueEdits(root: CelNode, text: string): readonly Edit[] {
   return editsBelow(root, { text, sent: SENT })
@@ -38,8 +39,8 @@ function isSent(node: CelNode, scope: Scope): boolean {
 }
 
 /**
- * Returns the edits for `LEFT in RIGHT`. Returns none if the right side is a list of lists, because a list can be an
- * element of it.
+ * Returns the edits for `LEFT in RIGHT`. Returns no edits if `RIGHT` is a list of lists, because a list can then be one
+ * of its elements.
  */
 function operandEdits([left, right]: [CelNode, CelNode], { text, sent }: Scope): readonly Edit[] {
   const isListOfLists = right.op === 'list' && childrenOf(right.args).some(({ op }) => op === 'list')

@@ -3,8 +3,8 @@ import { isProductionEnvironment } from '../../action/risk.ts'
 import type { DecisionInput } from '../decision.ts'
 
 /**
- * Input of a decision in one environment (lower case). Scopes, facts and risk must read the environment only from
- * here.
+ * Input of a decision in one environment (lower case). Scopes, facts and risk must use this environment, because those
+ * in `action` and `connector` are not resolved.
  */
 export type PlacedInput = DecisionInput & { readonly environment: string; readonly isProduction: boolean }
 

@@ -16,7 +16,7 @@ export type Facts = Readonly<Record<string, unknown>>
 
 /**
  * Maximum size of a fact's value: elements of a list, keys of a map, characters of a text, levels of nesting. A
- * condition that reads a larger value fails, which can only tighten.
+ * condition that reads a larger value cannot be evaluated, which can only make a decision stricter.
  */
 export const FACT_BOUNDS = { list: 64, keys: 128, text: 65_536, nesting: 16 } as const
 
@@ -88,8 +88,8 @@ export function connectorOf(facts: Facts): string {
 }
 
 /**
- * Adds an unknown target to the resource. A condition that reads the target, even after `has()`, fails, because the id
- * may identify a resource that a rule names.
+ * Returns the `resource` fact of an action whose target is known only by an id. A condition that reads the target, even
+ * after `has()`, cannot be evaluated, because the id may identify a resource that a rule names.
  */
 function withUnknownTarget(input: PlacedInput): object {
   const fields = Object.entries(resourceOf(input)).map(([name, value]) => [name, celValue(value)])
@@ -121,8 +121,8 @@ function resourceOf(input: PlacedInput): Parameters {
 }
 
 /**
- * Returns the target in decoded form. If the target is the address of the request, uses the decoded path of
- * `request.path`.
+ * Returns the target; if it is the address of the request, with the decoded path of `request.path`, and `UNKNOWN` if
+ * that path is unknown.
  */
 function decodedTarget(target: string, { request }: PlacedInput): string | typeof UNKNOWN {
   if (request === undefined || target !== request.host + request.raw_path) return target
@@ -157,7 +157,10 @@ function hintsOf({ action, isProduction }: PlacedInput): Parameters {
   }
 }
 
-/** Converts JSON to CEL values: integers become int, other numbers double; objects become maps without special keys. */
+/**
+ * Converts JSON to CEL values: integers become int, other numbers double, and objects maps. A value beyond
+ * `FACT_BOUNDS` becomes `UNKNOWN`.
+ */
 function celValue(value: unknown, depth = 0): unknown {
   switch (typeof value) {
     case 'string':

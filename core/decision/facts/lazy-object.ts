@@ -3,9 +3,9 @@ const STATE = Symbol('state')
 type Lazy<S> = { readonly [STATE]: { readonly given: S; readonly made: Map<string, unknown> } }
 
 /**
- * Returns a function that creates objects whose properties are computed, once, when they are first read. The getters are
- * on a prototype that all of the objects share, so that an object nobody reads costs two allocations. `for … in` lists the
- * properties; a spread copies none of them.
+ * Returns a function that creates objects whose properties are computed once, when they are first read. The getters are
+ * on a shared prototype, so an object that is never read costs few allocations. `for … in` lists the properties; a
+ * spread copies none of them.
  */
 export function lazyObjects<S>(
   makers: Readonly<Record<string, (given: S) => unknown>>,
@@ -14,7 +14,7 @@ export function lazyObjects<S>(
   return (given) => Object.assign(Object.create(prototype), { [STATE]: { given, made: new Map() } })
 }
 
-/** Returns what a lazy object was created from. */
+/** Returns the argument from which a lazy object was created. */
 export function givenOf<S>(lazy: object): S {
   return (lazy as Lazy<S>)[STATE].given
 }

@@ -14,10 +14,10 @@ import { UNKNOWN } from './unknown-value.ts'
 /** Body that the gateway has: bytes, `unread` if the gateway did not read the body, or null if there is none. */
 export type BodyFact = Uint8Array | 'unread' | null
 
-/** Bounds beyond which `request.body` is unknown. `nodes` are objects, lists, members and elements. */
+/** Bounds beyond which `request.body` is unknown. `nodes` counts the values of the JSON, or the fields of a form. */
 export const BODY_FACT_BOUNDS = { bytes: 256 * 1024, nodes: 10_000 } as const
 
-/** Returns the facts of a proxied request. Each is made when a condition reads it. */
+/** Returns the facts of a proxied request. Each fact is computed when a condition first reads it. */
 export function requestFacts(
   request: CanonicalRequest,
   bound: BoundConnector | null = null,
@@ -27,7 +27,10 @@ export function requestFacts(
   return facts as RequestFacts
 }
 
-/** Returns the facts with another query. */
+/**
+ * Returns the facts with another query. The facts are inherited, because a spread would copy none of the lazy
+ * properties.
+ */
 export function withQuery(facts: RequestFacts, query: RequestFacts['query']): RequestFacts {
   return Object.create(facts, { query: { value: query, enumerable: true } })
 }
@@ -59,7 +62,7 @@ const NOT_END_TO_END: ReadonlySet<string> = new Set([
 
 /**
  * Returns the end-to-end fields by lower-case name, without credentials. The value of a repeated field is a list.
- * CGI-like servers read `_` as `-`, so a field with `_` in its name is listed under both spellings.
+ * CGI-like servers do not distinguish `_` and `-`, so a field with `_` in its name is listed under both spellings.
  */
 function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<string, string | string[]> {
   const carriers = carriersOf(bound)
@@ -75,8 +78,8 @@ function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<stri
 }
 
 /**
- * Returns the names of headers with credentials, including the list of WebSocket subprotocols, in which browsers and
- * SDKs send keys.
+ * Returns the names of headers in which the connector's clients send credentials, with `-` for `_`. They include the
+ * list of WebSocket subprotocols, in which browsers and SDKs send keys.
  */
 function carriersOf(bound: BoundConnector | null): ReadonlySet<string> {
   const own = bound === null ? [] : [...bound.connector.carriers.headers, bound.entry.auth.header ?? '']

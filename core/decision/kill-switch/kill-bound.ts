@@ -4,21 +4,21 @@ import { namespaceOfScope } from './kill-switch.ts'
 
 /**
  * Maximum size of the kill switches that one gateway receives, in bytes of JSON. The bound is far below 4 MiB, because
- * a gateway closes its stream if a line has that size.
+ * a gateway closes its stream if a line has 4 MiB or more.
  */
 export const MAX_KILL_STATE_BYTES = 1024 * 1024
 const REASON_LENGTH = 200
 
 export type BoundedKills = {
   readonly entries: readonly KillEntry[]
-  /** True if the entries are the original ones, none of them replaced. */
+  /** True if no entry was replaced. */
   readonly isWhole: boolean
 }
 
 /**
  * Returns kill switches of at most `maxBytes` of JSON that cover at least the scopes of `entries`. To save space, one
  * entry with the widest scope of a source replaces all entries of that source, beginning with the source with the most
- * bytes.
+ * bytes. If that does not suffice, one entry for everything replaces all entries.
  */
 export function boundedKills(
   entries: readonly KillEntry[],
@@ -39,7 +39,7 @@ export function boundedKills(
   return { entries: [widestOf('control-plane', entries)], isWhole: false }
 }
 
-/** Returns one entry that covers at least the scopes of these entries, which have the same source. */
+/** Returns one entry with this source that covers at least the scopes of the entries. */
 function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
   const [first = { scope: 'all', source, reason: '', since: '' }] = entries
   const since = entries.reduce((oldest, entry) => (entry.since < oldest ? entry.since : oldest), first.since)

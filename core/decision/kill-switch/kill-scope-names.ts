@@ -4,8 +4,8 @@ import { namespaceOf } from './kill-reach.ts'
 import { isInstanceScope, matchKill } from './kill-switch.ts'
 
 /**
- * Names that the scope of a kill switch can match. Connectors have a type and a name, agents a name and an id, instances
- * a pod and a claim.
+ * Names that the scope of a kill switch can match. Connectors have a type and a name, agents a name and an id,
+ * instances a pod and a claim.
  */
 export type KillNames = {
   readonly agents: ReadonlyArray<{ readonly id: string; readonly name: string }>
@@ -20,7 +20,9 @@ export type UnknownScope = { readonly warning: string; readonly nearest: readonl
 const MAX_NEAREST = 3
 const NOBODY = { gateway: '', agent: null, agentId: null, instance: null, connectors: [] } as const
 
-/** Returns a message if a normalised scope matches no existing subject; null if it matches one. */
+/**
+ * Returns a warning with the nearest names if a normalised scope matches no existing subject; null if it matches one.
+ */
 export function unknownScope(scope: string, names: KillNames): UnknownScope | null {
   const entry = { scope, source: '', reason: '', since: '' }
   const isHit = (subject: Partial<Parameters<typeof matchKill>[1]>) =>

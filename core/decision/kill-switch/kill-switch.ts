@@ -26,8 +26,9 @@ type Kind = (typeof KINDS)[number]
  * Returns the kill switch that covers the subject, or null. A kill switch for everything takes precedence over a
  * narrower one. Scopes are `all` (or empty), `connector:X`, `agent:X`, `gateway:X`, `namespace:X` (the Gateways of a
  * namespace, and its agents on other Gateways), `claim:X` and `pod:X` (instances of agents), and a bare `X` for any
- * connector, agent or gateway of that name. A scope never exceeds the reach of its source (`isWithinReach`). Names ignore case, and `name` also matches
- * `namespace/name`, because a kill switch that covers too much is safer than one that covers too little.
+ * connector, agent or gateway of that name. A scope never exceeds the reach of its source (`isWithinReach`). Names
+ * ignore case, and `name` also matches `namespace/name`, because a kill switch that covers too much is safer than one
+ * that covers too little.
  */
 export function matchKill(entries: readonly KillEntry[], subject: KillSubject): KillEntry | null {
   let narrow: KillEntry | null = null
@@ -64,7 +65,8 @@ export const KILL_SCOPE_FORMS =
 /** Reports whether the text is a valid scope. The subject of the scope need not exist yet. */
 export function isKillScope(scope: string): boolean {
   const { kind, name } = parseScope(scope)
-  // Names of agents and gateways may contain blanks. A text without a kind that contains one is more likely a sentence.
+  // Names of agents and gateways may contain blanks. But a text with blanks and without a kind is more likely a
+  // sentence.
   return name !== '' && (kind !== null || !/[\s:]/.test(name)) && !CONTROL.test(name)
 }
 

@@ -44,8 +44,8 @@ function unidentified(connectorType: string, rows: readonly CatalogueEntry[]): r
 }
 
 /**
- * Returns permissions for the action names that only read or compute. A name with several catalogue entries is
- * excluded if any of these is a write.
+ * Returns allow permissions for the action names that only read or compute, except those of unmapped requests. A name
+ * with several catalogue entries is excluded if one of the entries is a write.
  */
 function harmless(connectorType: string, rows: readonly CatalogueEntry[]): PatternRule[] {
   const types = new Set<string>()

@@ -1,9 +1,9 @@
 import type { NameKind } from '../../connectors/names.ts'
 
 /**
- * Reports whether a regular expression ignores case or contains only lower-case letters, so that it can match
- * canonical names. An expression that could match an upper-case letter by other means (`\x41`, `\p{Lu}`, a negated
- * class of letters) is not canonical.
+ * Reports whether a regular expression ignores case or contains only lower-case letters, so that it can match canonical
+ * names. An expression that could match an upper-case letter by other means (`\x41`, `\p{Lu}`, a negated class of
+ * letters), or that requires `.git` at the end of a repository, is not canonical.
  */
 export function isCanonicalPattern(kind: NameKind, pattern: string): boolean {
   if (kind === 'repository' && REPOSITORY_SUFFIX.test(pattern)) return false

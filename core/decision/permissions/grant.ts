@@ -17,8 +17,8 @@ export type GrantFacts = {
 }
 
 /**
- * Returns the reason why no grant can cover a held request, as a sentence; null if a grant can. Whether the policies that
- * hold the request allow a grant is not part of it (`policyObstacle`).
+ * Returns the reason why no grant can cover a held request, as a sentence; null if a grant can. `policyObstacle` checks
+ * whether the policies that hold the request permit a grant.
  */
 export function grantObstacle(facts: GrantFacts): string | null {
   const { held_by, risk_score, unread_body, target, access_request } = facts
@@ -39,13 +39,13 @@ export function grantObstacle(facts: GrantFacts): string | null {
     : null
 }
 
-/** Reports whether a request has a body or a query, and no parameter by which a grant could tell it from another one. */
+/** Reports whether a request has a body or a query, but no parameter that a grant could compare. */
 function hasOnlyUnnamedContent({ access_request, parameters, path, body_sha256 }: GrantFacts): boolean {
   if (access_request === true || comparableNames(parameters).length > 0) return false
   return (body_sha256 !== null && body_sha256 !== EMPTY_SHA256) || queryOf(path) !== null
 }
 
-/** SHA-256 of no bytes. */
+/** Hex SHA-256 of an empty body. */
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
 /** Returns the query of a path, without `?`; null without one. */
@@ -54,7 +54,7 @@ export function queryOf(path: string | null): string | null {
   return path === null || at === -1 ? null : path.slice(at + 1)
 }
 
-/** Policy that holds a request, as it is in force. */
+/** Active version of a policy that holds a request. */
 export type PolicyInForce = {
   readonly ref: string
   readonly name: string
@@ -63,7 +63,7 @@ export type PolicyInForce = {
 
 /**
  * Returns the reason why the policies that hold a request permit no grant, as a sentence; null if they permit one.
- * `inForce`: those of the policies that are in force now.
+ * `inForce`: the active versions of these policies; a policy that changed or is built in is missing.
  */
 export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInForce[]): string | null {
   for (const { ref, rule } of policies) {
@@ -78,19 +78,19 @@ export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInF
 
 /** Values that a grant compares. */
 export type ComparedValues = {
-  /** By parameter. Where `isExact`, all parameters of the card. */
+  /** Compared values by parameter name. If `isExact` is true, all parameters of the card. */
   readonly values: Readonly<Record<string, unknown>>
-  /** True if requests must have the same parameters, other fields and query, and no further ones. */
+  /** True if a covered request must have exactly the same parameters, other fields and query. */
   readonly isExact: boolean
-  /** Names that the request does not have or that are not comparable. */
+  /** Chosen names for which the request has no comparable parameter. */
   readonly missing: readonly string[]
-  /** Parameters and other fields whose values an exact grant would have to compare, and cannot. */
+  /** Parameters and other fields whose values an exact grant would have to compare, but cannot compare. */
   readonly incomparable: readonly string[]
 }
 
 /**
- * Returns the values that a grant compares. A grant that names all comparable parameters is exact. The card of an access
- * request has no parameters, so that its grant leaves all of them free.
+ * Returns the values that a grant compares. A grant that names all comparable parameters is exact. The card of an
+ * access request has no parameters, so its grant is not exact and covers any parameters.
  */
 export function comparedValues(
   { parameters, access_request }: Pick<GrantFacts, 'parameters' | 'access_request'>,
@@ -127,8 +127,8 @@ export function comparableNames(parameters: Readonly<Record<string, unknown>>): 
 }
 
 /**
- * Reports whether two different values of requests can never have this form on a card. The card replaces what cannot be
- * stored, and a parser rounds large and fractional numbers.
+ * Reports whether equal values on two cards prove that the requests had equal values. A card replaces characters that
+ * cannot be stored, and a parser rounds large and fractional numbers.
  */
 function isExact(value: unknown): boolean {
   if (typeof value === 'string') return !isAmbiguous(value)

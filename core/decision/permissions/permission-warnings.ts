@@ -26,9 +26,9 @@ const OPEN: Readonly<Record<string, readonly string[]>> = { mcp: ['mcp.tools.', 
 const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*', ...TYPES_WITHOUT_CATALOGUE])
 
 /**
- * Returns the reason, as a sentence, why a permission can never match; null if it can. Allow compares names exactly,
- * so a misspelt pattern allows nothing although it looks like a permission. `declared` are the action names of
- * Connectors' rows.
+ * Returns the reason, as a sentence, why a permission can never match; null if it can. Allow compares names exactly, so
+ * a misspelt pattern allows nothing although it looks like a permission. `declared` are the action names that
+ * Connectors declare.
  */
 export function idlePermission(rule: PatternRule, declared: readonly string[] = []): string | null {
   const { connectorType, actionPattern, decision } = rule
@@ -53,7 +53,7 @@ export function idlePermission(rule: PatternRule, declared: readonly string[] = 
 
 /**
  * Returns the reason why no action of the connector type has the effect class; null if one may have it. Connector types
- * without a table may declare any class.
+ * without a table of effect classes may declare any class.
  */
 function idleEffect(connectorType: string, effect: string): string | null {
   const entries = effectEntries(connectorType)

@@ -54,9 +54,15 @@ export type PermissionIndex = {
   readonly effects: ReadonlyMap<string, Node>
   /** Prefixes of agent names in permissions, with `*` at the end, longest first. */
   readonly agentPrefixes: readonly string[]
-  /** Cache of the agents of permissions that cover an agent, most specific first, with at most `MAX_AGENTS` entries. */
+  /**
+   * Cache by agent: its name and the prefixes in `agentPrefixes` that cover it, most specific first. At most
+   * `MAX_AGENTS` entries.
+   */
   readonly covering: Map<string, readonly string[]>
-  /** Cache of look-ups by action name, with at most `MAX_REMEMBERED` entries. Only this member changes. */
+  /**
+   * Cache of look-ups by action name, with at most `MAX_REMEMBERED` entries. Only the two caches change after the index
+   * is built.
+   */
   readonly remembered: Map<string, Chain>
 }
 
@@ -74,7 +80,7 @@ type Link = { allow: Node | null; tighten: Node | null }
  * needs a bound.
  */
 const MAX_REMEMBERED = 16_384
-/** Maximum number of agents in the cache of agents; a full cache is cleared. */
+/** Maximum number of agents in the cache `covering`; a full cache is cleared. */
 const MAX_AGENTS = 16_384
 
 /**
@@ -105,8 +111,9 @@ export function createPermissionIndexBuilder(): {
 
 /**
  * Returns the permission that decides, or null. The most specific pattern wins: the exact name, then the longest
- * prefix. At equal specificity, a permission of the agent precedes one of a prefix of its name, longest first, which
- * precedes one of the gateway. On a full tie, deny precedes require_approval, which precedes allow.
+ * prefix. At equal specificity, a permission for the agent precedes permissions for prefixes of its name, longest
+ * first, and these precede permissions for all agents. On a full tie, deny precedes require_approval, which precedes
+ * allow.
  */
 export function lookupPermission(
   index: PermissionIndex,
@@ -123,8 +130,9 @@ export function lookupPermission(
 }
 
 /**
- * Returns the permission for an effect class on a connector type, or null. A permission of the agent precedes one of a
- * prefix of its name, which precedes one of the gateway. On a full tie, the strictest decides.
+ * Returns the permission for an effect class on a connector type, or null. A permission for the agent precedes
+ * permissions for prefixes of its name, longest first, and these precede permissions for all agents. On a full tie, the
+ * strictest decides.
  */
 export function lookupEffectPermission(
   index: PermissionIndex,
@@ -238,7 +246,8 @@ function insert(maps: Maps, entry: PermissionEntry): void {
     put(nodeOf(maps.bare, connector), entry)
     return
   }
-  // A permission has a connector type. A pattern for names of another type can never match an action of its own type.
+  // A permission has a connector type. A pattern for names of another connector type can never match an action of the
+  // permission's type.
   if (!key.startsWith(home)) return
   if (isWildcard) notePartial(maps.prefixes, key)
   put(nodeOf(isWildcard ? maps.prefixes : maps.exact, key), entry)

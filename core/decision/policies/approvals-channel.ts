@@ -2,7 +2,10 @@ import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from '../../connectors/chat/ch
 import { CHAT_HOST, WEBHOOK_HOSTS } from '../../connectors/chat.ts'
 import type { PolicyEntry } from '../../wire/gateway/sync.ts'
 
-/** Priority above the maximum that a user can set, so that no policy of a user overrides the denials of this one. */
+/**
+ * Priority above the maximum that a user can set, so that no policy of a user overrides the denials of the built-in
+ * policies.
+ */
 const PRIORITY = 2_000_000
 
 /**

@@ -18,8 +18,8 @@ export function compilePolicy(entry: PolicyEntry): CompiledPolicy {
 }
 
 /**
- * Compiles a policy in force. A condition that does not compile, because another version of the product accepted it,
- * counts as a condition that cannot be evaluated, which can only tighten.
+ * Compiles a stored policy. A condition that does not compile, because another version of the product accepted it,
+ * counts as a condition that cannot be evaluated, which can only make a decision stricter.
  */
 export function compileStoredPolicy(entry: PolicyEntry): CompiledPolicy {
   return policyOf(entry, (text, place, isAbout) => {

@@ -28,8 +28,8 @@ export type CompiledPolicy = {
    */
   readonly mode: 'enforce' | 'monitor'
   /**
-   * True if the policy can only tighten: its `allow` counts as no match, and its results never replace those of
-   * others.
+   * True if the policy can only make decisions stricter: its `allow` counts as no match, and its results never replace
+   * the results of other policies.
    */
   readonly tightensOnly: boolean
   /** Agents, actions, connectors and environments that the policy covers. Environments are in lower case. */
@@ -37,8 +37,8 @@ export type CompiledPolicy = {
   readonly patterns: readonly Pattern[]
   readonly rules: readonly CompiledRule[]
   /**
-   * Reason why the text of the policy was never in force, so that its only rule denies. Null if the rules of the text
-   * apply.
+   * Reason why the policy is invalid and has no usable version, so that its only rule denies. Null if the rules of its
+   * text apply.
    */
   readonly invalid: string | null
   readonly tier: PolicyTier

@@ -19,8 +19,8 @@ export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version'> & {
 }
 
 /**
- * Returns the entry of a policy whose text was never in force. The entry denies everything in the policy's scope. It
- * denies every action if the scope cannot be read or contradicts the author's intent.
+ * Returns the entry of an invalid policy without a usable version. The entry denies everything in the policy's scope.
+ * It denies every action if the scope cannot be read or is probably misspelt (`contradicts`).
  */
 export function invalidPolicyEntry({ spec, reason, ...named }: InvalidPolicy): PolicyEntry {
   const { scope, tests } = LEGIBLE.parse(inSpellingOfDocument(spec))

@@ -49,8 +49,8 @@ export function parsePolicyYaml(text: string): ParsedPolicy {
 }
 
 /**
- * Parses the text of a policy in force without compiling its conditions, because another version of the product may
- * have accepted conditions that this version rejects.
+ * Parses the text of a stored policy without compiling its conditions, because another version of the product may have
+ * accepted conditions that this version rejects.
  */
 export function readStoredPolicy(text: string): PolicyDocument {
   return readPolicyYaml(text).document

@@ -9,7 +9,7 @@ import { parsePolicyYaml } from './policy-document.ts'
 import { runPolicyTests } from './policy-tests.ts'
 import { withItem } from './yaml-item.ts'
 
-/** Facts of a held request by which an exception tells it from other requests. */
+/** Facts of a held request by which an exception distinguishes it from other requests. */
 export type ExceptionFacts = {
   readonly approvalId: string
   readonly agent: string
@@ -44,9 +44,9 @@ export type PolicyException =
 
 /**
  * Adds an exception to the text of a policy: a rule with the decision `allow` directly before the rule that holds the
- * request, with all conditions of that rule and the facts of the request. So the exception covers only requests that this
- * rule would hold, and denies of earlier rules and of other policies stay. Comments of the text stay. Returns the reason, as a
- * sentence, if the text can have no such exception.
+ * request, with all conditions of that rule and the facts of the request. The exception therefore covers only requests
+ * that this rule would hold, and denials by earlier rules and other policies still apply. Comments of the text stay.
+ * Returns the reason, as a sentence, if the text can have no such exception.
  */
 export function withException(
   text: string,
@@ -129,7 +129,10 @@ function freeName(stem: string, taken: ReadonlySet<string>): string {
   return name
 }
 
-/** `resource.target` is decoded, so a target with a percent escape is compared as it was sent. */
+/**
+ * Returns a condition on the target. `resource.target` is decoded, so a target with a percent escape is compared with
+ * `resource.raw_target`.
+ */
 function targetCondition(target: string | null): string {
   if (target === null) return '!has(resource.target)'
   const fact = target.includes('%') ? 'resource.raw_target' : 'resource.target'
@@ -137,8 +140,8 @@ function targetCondition(target: string | null): string {
 }
 
 /**
- * Returns a text as a CEL literal. Agents choose targets, so characters without a visible form, such as those that reverse the
- * direction of a line, are escaped.
+ * Returns a text as a CEL literal. Agents choose targets, so characters without a visible form, such as those that
+ * reverse the direction of a line, are escaped.
  */
 function celText(text: string): string {
   return JSON.stringify(text).replaceAll(HIDDEN, (char) => {
@@ -155,8 +158,8 @@ const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\u00a0\u2000-\u200a\u3000]/gu
 const MAX_VALUE = 200
 
 /**
- * Returns tests that the exception may pass: without the request, and with its method, host and path. The tests do not have
- * the environment, the risk hints and the body of the request, so a rule with conditions on these may pass none.
+ * Returns tests that the exception may pass: without the request, and with its method, host and path. The tests do not
+ * have the environment, the risk hints and the body of the request, so a rule with conditions on these may pass none.
  */
 function possibleTests(facts: ExceptionFacts, held: PolicyRule, rule: AddedRule): readonly TestInput[] {
   const { agent, actionType: type, connector, target, request } = facts
@@ -175,7 +178,7 @@ function possibleTests(facts: ExceptionFacts, held: PolicyRule, rule: AddedRule)
     expect: { outcome: 'allow', rule: rule.name },
   }
   const tests = [test, ...(request === null ? [] : [{ ...test, request: withoutQuery(request) }])]
-  // YAML shows such characters as they are.
+  // YAML would contain such characters unescaped.
   return tests.filter((one) => JSON.stringify(one).search(HIDDEN) === -1)
 }
 
@@ -183,7 +186,10 @@ function withoutQuery({ path, ...request }: NonNullable<ExceptionFacts['request'
   return { ...request, path: path.split('?', 1)[0] }
 }
 
-/** Adds a test. Returns null also if the policy with the test is invalid, for example because it has too many tests. */
+/**
+ * Adds a test. Returns null if the text cannot be changed, or if the policy with the test is invalid, for example
+ * because it has too many tests.
+ */
 function withTest(text: string, item: TestInput, isRight: (changed: string) => boolean): string | null {
   try {
     return withItem(text, { key: 'tests', index: 0, item }, isRight)
@@ -193,7 +199,10 @@ function withTest(text: string, item: TestInput, isRight: (changed: string) => b
   }
 }
 
-/** Runs the tests. Returns false also if all tests together are too expensive. */
+/**
+ * Runs the tests of the policy, and reports whether the named test passes. Returns false also if all tests together are
+ * too expensive.
+ */
 function passes(text: string, name: string, knownAction: (type: string) => KnownAction | null): boolean {
   try {
     return runPolicyTests(parsePolicyYaml(text).document, knownAction).some(

@@ -16,10 +16,13 @@ export type Opinion = {
   readonly error: string | null
 }
 
-/** Combined result of all policies. `verdict` is null if no policy matched. */
+/**
+ * Combined result of all policies. `verdict` is null if no policy matched, or only policies of the tier `platform`
+ * matched and allow.
+ */
 export type PolicyVerdict = {
   readonly verdict: Verdict | null
-  /** Result that determines the verdict; null if no policy matched. */
+  /** Result that determines the verdict; null if `verdict` is null. */
   readonly decisive: Opinion | null
   readonly opinions: readonly Opinion[]
   readonly requiredGroups: readonly RequiredGroups[]
@@ -35,7 +38,10 @@ export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: F
   return opinions
 }
 
-/** Returns the first matching rule of a policy; null if none matches. */
+/**
+ * Returns the result of one policy; null if the policy is not in scope, no rule of it matches, or the rule is an allow
+ * of a policy with `tightensOnly`.
+ */
 export function opinionOf(policy: CompiledPolicy, input: PlacedInput, facts: Facts): Opinion | null {
   const reach = scopeOf(policy, input)
   return reach === 'none' ? null : firstMatch(policy, reach, facts, input.isAnnounced)
@@ -62,7 +68,8 @@ function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
 /**
  * Combines the results of policies. Within a tier, the highest matching priority decides; at equal priority, the
  * strictest result. Each policy of that priority whose result is hold requires its own approver groups. Across tiers,
- * the strictest result applies. Policies that can only tighten form a tier of their own.
+ * the strictest result applies; an allow of the tier `platform` counts as no match. Policies with `tightensOnly` form a
+ * tier of their own.
  */
 export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   const [first] = opinions
@@ -121,8 +128,9 @@ type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; re
 
 /**
  * Reports whether a rule matches: all of its conditions are true. If any condition is false, the rule does not match.
- * Otherwise, a condition that cannot be evaluated can only tighten: an allow rule does not match, a deny or
- * require_approval rule does. For an announced action the reverse holds, because its own request is decided again.
+ * Otherwise, a condition that cannot be evaluated makes the decision stricter: an allow rule does not match, a deny or
+ * require_approval rule does. For an announced action the reverse holds, because the later request that performs the
+ * action is decided again.
  */
 function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleMatch {
   let error: string | null = null

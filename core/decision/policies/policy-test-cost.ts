@@ -3,7 +3,7 @@ import type { PolicyDocument } from '../../crd/policy/policy-document.ts'
 /** Matches calls that cost more than a comparison: comprehensions (up to 64 elements) and regular expressions. */
 const COSTLY_CALL = /\.\s*(?:all|exists|exists_one|map|filter|matches)\s*\(/g
 const COSTLY_WEIGHT = 32
-/** Size of a test that counts as one test, in characters of JSON. A larger test counts as several. */
+/** Characters of JSON that count as one test; a larger test counts as several. */
 const TEST_UNIT = 1_024
 
 /**

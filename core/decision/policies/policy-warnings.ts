@@ -10,7 +10,7 @@ import { undeclaredNames } from './undeclared-parameters.ts'
 export function policyWarnings(document: PolicyDocument): readonly string[] {
   const { rules, scope, tests } = document
   return [
-    // A test of an unknown action name passes regardless of the rules.
+    // A test with a misspelt action name does not test the intended action.
     ...new Set(unknownActions([...scope.actions, ...tests.map(({ action }) => action.type)])),
     ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(conditionWarnings))),
     ...new Set(undeclaredWarnings(document)),
@@ -42,8 +42,8 @@ function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
 }
 
 /**
- * Returns warnings about tightening rules that read facts with names as sent. The provider ignores case in names, so
- * an agent could evade the rule by another spelling.
+ * Returns warnings about deny and require_approval rules that read names as the agent sent them. The provider ignores
+ * case in names, so an agent could evade the rule by another spelling.
  */
 function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
   const patterns = scope.actions.filter((text) => text !== '*').map(parsePattern)

@@ -6,7 +6,8 @@ import { factsOf } from '../conditions/fact-shapes.ts'
 
 /**
  * Sentences, without a full stop, about parameters that a condition reads although no catalogue row in the policy's
- * scope declares them.
+ * scope declares them. `errors`: no action in the scope can have the parameter. `warnings`: an action that is not in
+ * the catalogue may have it.
  */
 export type UndeclaredNames = { readonly errors: readonly string[]; readonly warnings: readonly string[] }
 

@@ -5,11 +5,11 @@ import { ChaperoneError } from '../../errors.ts'
 export type YamlItem = { readonly key: string; readonly index: number; readonly item: unknown }
 
 /**
- * Inserts an item into a list of a YAML text. Leaves every other line as it is where the list is in block style, and else formats
- * the whole text again, with its comments. Returns null if neither text `isRight`.
+ * Inserts an item into a list of a YAML text. If the list is in block style, all other lines stay unchanged; otherwise
+ * the whole text is formatted again, with its comments. Returns null if `isRight` accepts neither text.
  *
- * @param isRight Reports whether a changed text has the wanted content. Throws `validation` for a text that is invalid; then the
- * second text is tried, whose error is thrown.
+ * @param isRight Reports whether a changed text has the wanted content. If it throws `validation` for the first text,
+ * the second text is tried; for the second text, the error is thrown.
  */
 export function withItem(text: string, item: YamlItem, isRight: (changed: string) => boolean): string | null {
   const yaml = parseDocument(text)
@@ -28,7 +28,10 @@ function holds(text: string, isRight: (changed: string) => boolean): boolean {
   }
 }
 
-/** Inserts the lines of the item before those of the item at its index, above their comments; null for another style. */
+/**
+ * Returns the text with the item inserted at its index, above the comments of the next item. Appends a missing list.
+ * Null if the list is not in block style, or has no item at the index.
+ */
 function insertedLines(text: string, yaml: Document, { key, index, item }: YamlItem): string | null {
   const list = yaml.get(key, true)
   if (list === undefined) return `${text.replace(/\n*$/, '\n')}${linesOf({ [key]: [item] }, '')}`
@@ -45,7 +48,9 @@ function linesOf(value: unknown, indent: string): string {
   return stringify(value, { lineWidth: 0 }).replace(/^(?=.)/gm, indent)
 }
 
-/** Returns the offset of the first of the comment lines directly above the line that begins at `end`; `end` without any. */
+/**
+ * Returns the offset of the first comment line directly above the line that begins at `end`; `end` if there is none.
+ */
 function startOfComments(text: string, end: number): number {
   let start = end
   while (start > 0) {

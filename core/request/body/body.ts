@@ -6,9 +6,10 @@ import { judgePairCount, readPairs } from '../target.ts'
 
 /**
  * Parses a whole body as far as a classification can depend on it. Refuses an encoding other than identity and a
- * charset other than UTF-8 (415), and invalid UTF-8 or JSON that two parsers could read differently (400). A body with
- * the media type of JSON that is not JSON is `invalid`. Bodies of media types that never determine the action
- * (multipart, octet-stream, none) are `opaque`.
+ * charset other than UTF-8 (415), a body with too many fields or values (413), and invalid UTF-8, form fields that
+ * override the method, or JSON that two parsers could read differently (400). A body with the media type of JSON that
+ * is not JSON is `invalid`. Bodies of media types that never determine the action (multipart, octet-stream, none) are
+ * `opaque`.
  */
 export function parseBody(
   bytes: Uint8Array,
@@ -27,7 +28,7 @@ export function parseBody(
 
 /**
  * Returns the reason why the gateway does not parse a body with this encoding, charset and media type, whatever its
- * bytes are. Null if it parses the body.
+ * bytes are. Null if the gateway parses the body or the media type needs no parsing.
  */
 export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal | null {
   if (encoding !== undefined) {
@@ -93,7 +94,10 @@ export type KeyScan = {
    * long string is absent.
    */
   seen(): ReadonlyMap<string, unknown>
-  /** True once every requested key was found or the object ended. Further chunks can still make the scan ambiguous. */
+  /**
+   * True once every requested key was found, the object ended, or the text proved not to be a JSON object. Further
+   * chunks can still make the scan ambiguous.
+   */
   readonly isDone: boolean
   /** True once the root object ended. */
   readonly isClosed: boolean
@@ -130,7 +134,10 @@ type State = {
   isBroken: boolean
 }
 
-/** Creates a scan for top-level keys such as `stream`. It passes once over the bytes and copies none of them. */
+/**
+ * Creates a scan for top-level keys such as `stream`. It passes once over the bytes, and copies only short keys and the
+ * values of requested keys.
+ */
 export function createKeyScan(keys: readonly string[]): KeyScan {
   const state: State = {
     wanted: new Map(keys.map((key) => [fold(key), key])),

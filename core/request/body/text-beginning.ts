@@ -1,6 +1,9 @@
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** Returns the first `maxBytes` bytes of a JSON string as text, without a truncated escape or character at the end. */
+/**
+ * Returns the first `maxBytes` bytes of a JSON string as text, without a truncated escape or character at the end. The
+ * text also ends before a U+FFFD.
+ */
 export function textBeginning(
   bytes: Uint8Array,
   { start, end }: { readonly start: number; readonly end: number },

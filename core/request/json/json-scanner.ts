@@ -35,7 +35,7 @@ export type ScannedJson = {
   readonly kind: 'scanned'
   /**
    * Root object, reduced to the kept members and the objects and lists that contain them. Lists omit elements without
-   * kept members. A root other than an object is an empty list.
+   * kept members. Empty list if the root is a scalar, or a list without kept members.
    */
   readonly value: unknown
   /** The first `SCAN_BOUNDS.members` members of the root. */
@@ -58,10 +58,10 @@ const COMMA = 8
 const END = 16
 
 const NO_BYTES = new Uint8Array(0)
-/** Root of a text without a value, and of one whose root is neither an object nor a list with kept members. */
+/** Value of a text whose root is missing, a scalar, or a list without kept members. */
 const NO_ROOT: unknown = []
 
-/** One pass over a JSON text, in parts. `begin` starts the next text with the same objects. */
+/** Scans a JSON text once, in parts. `begin` reuses the objects of the scanner for the next text. */
 export class JsonScanner {
   readonly #lexer = new JsonLexer()
   readonly #memberFinder = new MemberFinder()
@@ -206,7 +206,7 @@ export class JsonScanner {
     const kept = paths?.members.get(key) ?? null
     const other = paths === null || kept !== null ? null : foldsTo(paths, key)
     if (other !== null) return couldBe(key, other)
-    // V8 finds a member faster by a name that it already knows from the program.
+    // V8 finds a member faster by the name in the path, which is internalized, than by a new string.
     frame.key = kept?.name ?? key
     frame.next = kept
     this.#finder?.key(key)

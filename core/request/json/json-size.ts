@@ -11,7 +11,7 @@ const COMMA = 0x2c
 
 /**
  * Reports whether a text has more objects, lists, keys or elements than the bounds allow. Reads only the structure of
- * the text, and stops at the bound. Callers are parsers of texts for which `parseStrictJson` is not used.
+ * the text, and stops at the bound. For texts that `parseStrictJson` does not check.
  */
 export function exceedsJsonBounds(text: string, bounds: JsonBounds = BOUNDS): boolean {
   const left = { nodes: bounds.nodes, commas: bounds.commas }

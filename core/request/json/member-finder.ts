@@ -171,7 +171,7 @@ export class MemberFinder {
     return named.some((end) => endsWith(level, end))
   }
 
-  /** True if a rule selects the current member of this level. */
+  /** Reports whether a rule selects the current member of this level. */
   #isWantedIn({ isOpaque, key, parent }: Level): boolean {
     const ends = isOpaque ? undefined : this.#rules.byName.get(key)
     if (ends === undefined) return false
@@ -180,7 +180,7 @@ export class MemberFinder {
   }
 }
 
-/** Keys from the root to the object or list, without its own current key. Long keys are truncated. */
+/** Returns the keys from the root to the object or list. Long keys are truncated. */
 function placeOf({ parent }: Level): readonly string[] {
   const place: string[] = []
   for (let level = parent; level !== null; level = level.parent) place.push(level.key.slice(0, 64))

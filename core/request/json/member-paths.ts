@@ -58,8 +58,8 @@ function memberOf({ members, folded }: Growing, name: string): Growing {
 }
 
 /**
- * Returns the kept name at this position that another parser could confuse with the key, which is not a kept name itself.
- * Null if there is none.
+ * Returns the kept name at this position that another parser could confuse with `key`; null if there is none. `key`
+ * must not be a kept name itself.
  */
 export function foldsTo({ folded }: MemberPaths, key: string): string | null {
   if (folded.size === 0 || key.length > MAX_FOLDED) return null

@@ -10,7 +10,10 @@ export type Frame = {
   paths: MemberPaths | null
   /** Name of the current member. */
   key: string
-  /** Paths to keep in the value that follows: of the current member, or of the elements of a list; null if there are none. */
+  /**
+   * Paths to keep in the value that follows: of the current member, or of the elements of a list; null if there are
+   * none.
+   */
   next: MemberPaths | null
   keyCount: number
   keyChars: number
@@ -33,7 +36,7 @@ export function openFrame(
     return opened
   }
   frame.isObject = isObject
-  // Setting the length of an array to 0 is a call into the runtime of V8.
+  // A new array is cheaper than setting the length of the old array to 0, which calls into the runtime of V8.
   frame.keys = { list: [], set: null }
   frame.paths = paths
   frame.key = ''

@@ -11,9 +11,10 @@ import { byteOrderMark, couldBe, notJson, nulInKey, tooDeep, trailingData, twice
 /**
  * Parses JSON that all parsers read alike, in linear time. `decidingKeys` are the keys that a classification depends
  * on, as paths from the root (`method`, `params.name`; elements of a root array count as roots). Refuses with
- * `ambiguous_request`: duplicate keys in any object, keys that fold (case, NFKC) to a deciding key at its position,
- * NUL in a key, a byte order mark, trailing data. Refuses with `malformed_request`: depth over 64, and text that is
- * not JSON. Refuses with `body_too_large`: more values than `json-bounds.ts` allows. Checks the bounds before parsing.
+ * `ambiguous_request`: duplicate keys in any object, keys that fold (case, NFKC) to a deciding key at the same
+ * position, NUL in a key, a byte order mark, trailing data. Refuses with `malformed_request`: depth over 64, and text
+ * that is not JSON. Refuses with `body_too_large`: more values than `json-bounds.ts` allows. Checks the bounds before
+ * parsing.
  */
 export function parseStrictJson(text: string, decidingKeys: readonly string[]): ParsedJson | Refusal {
   if (text.charCodeAt(0) === 0xfeff) return byteOrderMark()
@@ -32,7 +33,10 @@ function tryParse(text: string): ParsedJson | null {
   }
 }
 
-/** State of an open object or list: its keys so far, and the path of its members, which may contain deciding keys. */
+/**
+ * State of an open object or list: its keys so far, and its path from the root; the path is null if the object or list
+ * can contain no deciding key.
+ */
 type Frame = {
   readonly isObject: boolean
   readonly path: string | null

@@ -1,4 +1,6 @@
-/** Text on the card of an access request that tells it from a held request; null on every other card. */
+/**
+ * Returns the text that distinguishes the card of an access request from that of a held request; null for other cards.
+ */
 export function accessRequestText({
   access_request,
 }: {

@@ -1,9 +1,9 @@
 import type { EntrySection, FieldAddition } from './field-additions.ts'
 
 /**
- * Returns an entry in the form for a gateway of `protocol`. Removes the fields that this gateway may ignore, and adds
- * the list `critical` of unknown fields that it must not ignore. Returns the entry unchanged for a gateway that has
- * all of its fields.
+ * Returns a section entry in the form for a gateway of `protocol`: without fields that this gateway does not support
+ * and may ignore, and with the list `critical` of fields that it does not support and must not ignore. Returns the
+ * entry unchanged for a gateway that supports all fields.
  */
 export function addressedEntry(
   entry: unknown,

@@ -12,15 +12,15 @@ import {
 const Asker = z.string().min(1).max(64)
 
 /**
- * Rules that hold a request with one action. `source` is the source of the decision. With `permission` and `default`, the
- * permission or the default requires an approval in addition to the policies. `ref` is the reference `pol_…@version` of a
- * policy.
+ * Rules that hold a request with one action. `source` is the source of the decision. If `source` is `permission` or
+ * `default`, the permission or the default requires an approval in addition to the policies. `ref` is the reference
+ * `pol_…@version` of a policy.
  */
 export const HeldBy = z.object({
   /**
-   * Hex SHA-256 of the facts that all requests of a grant have in common: the id of the Connector, the method, scheme, host and
-   * port (with MCP the path, too), the header fields on the card (secret values included), the effect classes and the
-   * environment. Absent on the card of an access request, for which no request waits.
+   * Hex SHA-256 of the facts that all requests of a grant have in common: the id of the Connector, the method, scheme,
+   * host and port (with MCP the path, too), the header fields on the card (secret values included), the effect classes
+   * and the environment. Absent on the card of an access request, which has no pending request.
    */
   common_sha256: z.string().length(64).optional(),
   /**
@@ -90,7 +90,7 @@ export const HoldBody = z.object({
   asker: Asker.optional(),
   /** Rules that hold the request; absent if no grant can cover it. Older gateways do not send them. */
   held_by: HeldBy.optional(),
-  /** True for the card of an access request: an agent asks for an action, and no request waits. */
+  /** True for an access request: the agent requests permission for an action, and no request is pending. */
   access_request: z.boolean().optional(),
 })
 

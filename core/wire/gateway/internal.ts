@@ -18,8 +18,8 @@ export const RequiredGroupsView = z.object({
   policy: z.string().max(500),
   groups: z.array(z.string().max(300)).max(64),
   /**
-   * True if one approver counts for only one set. A single set with `distinct` applies this to all sets of the
-   * request.
+   * True if the answer of an approver counts for only one set of groups. If one set of a request is distinct, this
+   * applies to all of its sets.
    */
   distinct: z.boolean(),
 })
@@ -106,14 +106,14 @@ export const ApprovalCard = z.object({
   summary: z.string().nullable().optional(),
   /** Page of the action's object at the provider; null if unknown. */
   object_url: z.string().nullable().optional(),
-  /** True if an agent asks for access: no request waits, and an approval alone sends nothing. */
+  /** True for an access request of an agent: no request is pending, and an approval alone sends nothing. */
   access_request: z.boolean().optional(),
   /** Time until which the approval can be withdrawn, unless it is used before; null or absent if it cannot be. */
   withdrawable_until: z.string().nullable().optional(),
   /** Whether a grant for later requests like this one is possible, and for which parameters. Absent on older cards. */
   grant: z
     .object({
-      /** Reason why no grant is possible, as a sentence; null if one is. */
+      /** Reason why no grant is possible, as a sentence; null if a grant is possible. */
       obstacle: z.string().nullable(),
       /** Names of the parameters that a grant can compare. */
       parameters: z.array(z.string()),

@@ -1,19 +1,21 @@
 import * as z from 'zod'
 
 /**
- * State of a short-lived secret, which was minted with a stored secret that stays in the control plane. From `expires_at`
- * on the gateway refuses requests with 503 and `error`.
+ * State of a short-lived secret, which was minted with a stored secret that stays in the control plane. From
+ * `expires_at` on, the gateway refuses requests with 503 and `error`.
  */
 export const MintedSecret = z.object({
-  /** Number of the secret among those of the Connector. */
+  /** Serial number of the secret. Each new secret of the Connector has a higher one. */
   serial: z.number(),
-  /** ISO 8601; null without a secret. */
+  /** Time at which the secret expires, ISO 8601; null without a secret. */
   expires_at: z.string().nullable(),
   /** Last failure of the source as full sentences; null after a success. */
   error: z.string().nullable(),
   /** Field of the credential that states the source, such as `githubApp`. */
   kind: z.string().max(32).optional(),
-  /** Keyed hash of the specification and the stored secret. Tokens that have another one are not sent any more. */
+  /**
+   * Keyed hash of the credential's specification and the stored secret. Tokens with another hash are not sent any more.
+   */
   source: z.string().max(128).optional(),
   /** True if requests are sent with tokens that are narrowed to their actions (see `NarrowedTokenBody`). */
   narrow: z.boolean().optional(),
@@ -27,7 +29,7 @@ export const MintedSecret = z.object({
 /** Reports that the upstream of a Connector refused its short-lived secret with 401. */
 export const RefreshCredentialBody = z.object({
   connector_id: z.string().min(1).max(300),
-  /** Number of the refused secret. */
+  /** Serial number of the refused secret. */
   serial: z.number().int().min(0),
 })
 /** `refreshing` is true when another secret than the refused one is available or being minted. */

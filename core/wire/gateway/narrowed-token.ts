@@ -23,22 +23,22 @@ export const NarrowedTokenBody = z.strictObject({
 })
 
 const NarrowedToken = z.object({
-  /** Id in records and audit events. It is no secret. */
+  /** Id of the token in records and audit events, which is no secret. */
   id: z.string(),
   secret: z.string(),
-  /** Number of the secret of the Connector at the time of issue. A later number makes this token outdated. */
+  /** Serial number of the Connector's secret at the time of issue. A higher number makes this token outdated. */
   serial: z.number().int(),
   /** Hash of the specification and the stored secret (see `MintedSecret.source`). */
   source: z.string(),
   /** Repositories and permissions of the token, such as `acme/site` and `contents:write`. */
   scope: z.array(z.string()),
-  /** ISO 8601. */
+  /** Time at which the token expires, ISO 8601. */
   expires_at: z.string(),
 })
 
 /**
- * `issued`: a token for the actions. `whole`: the token of the Connector is to be sent, for the reason in `reason`; the
- * answer is the same for `valid_ms` milliseconds. `unavailable`: the source has failed with `reason`.
+ * `issued`: a token for the actions. `whole`: the gateway sends the token of the Connector, for the reason in `reason`,
+ * and may reuse this answer for `valid_ms` milliseconds. `unavailable`: the source failed with the error `reason`.
  */
 export const NarrowedTokenReply = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('issued'), token: NarrowedToken }),

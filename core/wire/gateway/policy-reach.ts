@@ -22,7 +22,7 @@ export const POLICY_REACH = {
   tier: z.enum(['platform', 'gateway', 'guest']).optional(),
   /**
    * True if the policy can only tighten: its `allow` counts as no match, and its results never replace those of
-   * others.
+   * other policies.
    */
   tightensOnly: z.boolean().optional(),
 }

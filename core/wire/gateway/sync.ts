@@ -104,8 +104,8 @@ export const ConnectorEntry = sectionEntry({
   /** Stored credential in plaintext. It is sent only over the authenticated connection, and kept only in memory. */
   secret: z.string().nullable(),
   /**
-   * Reason, in full sentences, why the control plane does not send a stored credential. Absent if it sends it, or if
-   * there is none.
+   * Reason, in full sentences, why the control plane does not send a stored credential. Absent if the control plane
+   * sends the credential, or if none is stored.
    */
   withheld: z.string().optional(),
   /** Present if `secret` is short-lived. */
@@ -125,9 +125,9 @@ export const ConnectorEntry = sectionEntry({
   scrubResponses: z.boolean().optional(),
   /** True if the gateway accepts WebSockets whose messages are requests. If absent, it refuses these upgrades. */
   webSocketMessages: z.boolean().optional(),
-  /** Kinds and hosts that the provider may access on behalf of a request. If absent, it may access none. */
+  /** Kinds of provider acts, and hosts, that the Connector allows for requests. If absent, it allows none. */
   providerTools: ProviderToolsSpec.optional(),
-  /** Patterns of what starts agents, besides the built-in ones. If absent, there are none. */
+  /** Patterns of accounts, labels and mentions that start agents, in addition to the built-in patterns. */
   agentTriggers: AgentTriggersSpec.optional(),
   /** Rule for handles of other agents (see `HandleRule`). The default is `own`. */
   handles: HandleRuleSpec.optional(),
@@ -142,7 +142,7 @@ export const ConnectorEntry = sectionEntry({
 
 export const PermissionEntry = sectionEntry({
   id: z.string(),
-  /** Agents of the permission: `*`, an agent's name, or a prefix of names with `*` at the end, such as `namespace/*`. */
+  /** Agents of the permission: `*`, the name of an agent, or a prefix of names with `*`, such as `namespace/*`. */
   agent: z.string(),
   connector_type: z.string(),
   /** Pattern of action names, or `effect:CLASS`. A newer control plane may have other classes. */
@@ -249,7 +249,10 @@ export const AckBody = z.object({
   version: z.number().int().optional(),
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
-  /** Latest states in this process. A replica that sent earlier states reads the database again. */
+  /**
+   * Positions of the latest kill state and configuration in this process. A replica that sent earlier ones reads the
+   * database again.
+   */
   kill_order: StateOrder.optional(),
   config_order: StateOrder.optional(),
   /**

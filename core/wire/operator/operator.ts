@@ -8,9 +8,9 @@ import { PodRef } from './pods.ts'
 /**
  * Paths of requests from the operator (of a cluster or a manifests folder) to the control plane. All requests have the
  * operator token as Bearer token. `PUT {objects}/{kind}/{namespace}/{name}` pushes one object, `DELETE` removes it.
- * `POST {sweep}` sends the names of all existing objects and returns the differences. Two paths concern a single replica
- * of the control plane, so the operator calls each replica: `POST {kill}` activates or deactivates kill switches on the
- * gateways that are connected to the replica, `GET {state}` returns their acknowledgements.
+ * `POST {sweep}` sends the names of all existing objects and returns the differences. Two paths concern one replica of
+ * the control plane, so the operator calls each replica: `POST {kill}` activates or deactivates kill switches on the
+ * gateways that are connected to the replica, `GET {state}` returns the acknowledgements of these gateways.
  */
 export const OPERATOR_PATHS = {
   objects: '/api/operator/objects',
@@ -78,7 +78,10 @@ export const PushBody = PushFields.overwrite((body) => {
 /** Number of connected gateway processes of the object's Gateways, and number of those with the object in force. */
 export const Acknowledged = z.object({ acked: z.number().int(), total: z.number().int() })
 
-/** Reason why an object is not in force. The first two reasons concern a reference; the object then has no effect. */
+/**
+ * Reason why an object is not in force as written. `GatewayNotFound` and `NamespaceNotAllowed` concern a reference to a
+ * Gateway. `InForce` states what is in force instead.
+ */
 export const PushProblem = z.enum([
   'GatewayNotFound',
   'NamespaceNotAllowed',
@@ -140,7 +143,7 @@ export const NamespacesBody = z.object({
     .max(20_000),
 })
 
-/** Response to `NamespacesBody`. `rebound` is true if the change of namespaces changed the Gateways of any object. */
+/** Response to `NamespacesBody`. `rebound` is true if an object is now in force on other Gateways than before. */
 export const NamespacesReply = z.object({ rebound: z.boolean() })
 
 /**

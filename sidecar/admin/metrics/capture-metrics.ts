@@ -1,7 +1,7 @@
 import type { CaptureState } from '../../capture/probe.ts'
 import { type Exposition, labelText } from './exposition.ts'
 
-/** State of the traffic capture, of a sidecar and of a gateway outside of a pod. */
+/** State of the traffic capture of this process, a sidecar or a gateway outside of a pod. */
 export type CaptureGauges = {
   /** Null where no redirect rules capture the traffic: outside of a pod, and with `interception: proxyEnv`. */
   readonly state: CaptureState | null

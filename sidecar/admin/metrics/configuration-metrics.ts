@@ -1,6 +1,6 @@
 import type { Exposition } from './exposition.ts'
 
-/** Configuration in force, and the connection to the control plane. */
+/** Applied configuration, and the connection to the control plane. */
 export type ConfigurationGauges = {
   /** Null before the first snapshot. */
   readonly version: number | null

@@ -29,7 +29,7 @@ export function createLabelBounds(): LabelBounds {
     connector: (type) => connector(type ?? 'none'),
     action: (type) => {
       if (type === null) return catalogue('none')
-      // Fast path: a look-up in the set costs less than a match of the pattern.
+      // Fast path: testing membership in the set costs less than matching the pattern.
       if (seen.has(type)) return type
       const label = NAMED_BY_REQUEST.test(type) ? named(type) : catalogue(type)
       if (label === type) seen.add(type)

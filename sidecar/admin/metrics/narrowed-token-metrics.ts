@@ -7,7 +7,10 @@ export type NarrowedTokenMetrics = {
   write(out: Exposition, cached: number): Exposition
 }
 
-/** Creates the counters of tokens that are narrowed to one request. The outcomes are a closed set. */
+/**
+ * Creates the counters of tokens that are narrowed to the actions of a request. Their label needs no bound: outcomes
+ * are a closed set.
+ */
 export function createNarrowedTokenMetrics(): NarrowedTokenMetrics {
   const counts = new Map<NarrowedOutcome, number>()
   return {

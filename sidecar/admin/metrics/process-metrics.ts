@@ -2,13 +2,13 @@ import type { Gauges } from '../../metrics.ts'
 import { type Exposition, labelText } from './exposition.ts'
 import { writeHostedWork } from './hosted-work-metrics.ts'
 
-/** Counters of a process that belong to no agent and connector. */
+/** Counters of the process that are not kept for each pair of agent and connector. */
 export type ProcessCounters = {
-  /** By connector and kind of the failure. */
+  /** Upstream failures by connector and kind. */
   readonly connectorErrors: Map<string, Map<string, number>>
   readonly rateLimited: Map<string, number>
   readonly loopBlocked: Map<string, number>
-  /** Counts by the text of the labels. */
+  /** Refused or evicted connections by the text of their labels. */
   readonly overQuota: Map<string, number>
 }
 

@@ -7,7 +7,7 @@ import { DECISION_LABEL } from './labels.ts'
 const DURATION_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 300]
 const OVERHEAD_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1]
 
-/** Counters of one agent and connector. A request finds all of them with one look-up. */
+/** Counters of one agent and connector. One map access finds all counters of a request. */
 export class SeriesCounters {
   readonly connector: string
   readonly agent: string

@@ -14,7 +14,8 @@ export type ControlReply = { readonly status: number; readonly bytes: Buffer }
 
 /**
  * Response that opens the stream. `bearer` is the token of the request, with which the control plane signs the messages
- * of the stream. `retryAfterS`: the header `Retry-After` in seconds; absent without a number of seconds.
+ * of the stream. `retryAfterS`: the header `Retry-After` in seconds; absent when the header is missing or not a whole
+ * number.
  */
 export type StreamReply = {
   readonly status: number
@@ -49,7 +50,7 @@ export type ClientDeps = {
   readonly headers?: Readonly<Record<string, string>>
   /** PEM file with the only trusted CA certificates of the control plane; read for every connection. */
   readonly caFile?: string | null
-  /** Resolver of the control plane's name; the system's unless set. */
+  /** Resolver for the host name of the control plane. Absent: the resolver of the system. */
   readonly resolve?: Resolve
   /** Limit in milliseconds of the wait for a free connection. 60 s unless set: a thousand holds may start at once. */
   readonly maxWaitMs?: number

@@ -3,12 +3,13 @@ import type { Resolve } from '../../../core/request/outbound-address.ts'
 
 /** Longest wait for DNS where the address is known, in milliseconds. The connection itself has a limit of 3 s. */
 const DNS_MS = 1_000
-/** Time after a failure in which DNS is not asked again, in milliseconds. */
+/** Time in milliseconds after a failure during which DNS is not queried. */
 const PAUSE_MS = 30_000
 
 /**
- * Returns a resolver that answers with a known address of the control plane where DNS does not answer, for example because a
- * NetworkPolicy admits no DNS server. DNS comes first: the address of a Service changes when the Service is created again.
+ * Returns a resolver that answers with a known address of the control plane where DNS does not answer, for example
+ * because a NetworkPolicy admits no DNS server. DNS comes first: the address of a Service changes when the Service is
+ * created again.
  */
 export function withKnownAddress(
   resolve: Resolve,
@@ -25,7 +26,7 @@ export function withKnownAddress(
     try {
       return await Promise.race([resolve(host), late])
     } catch {
-      // The caller connects to the known address instead, and reports the failure of that.
+      // The caller connects to the known address instead, and reports a failure of that connection.
       failedAt = monotonicMs()
       return known
     } finally {

@@ -26,8 +26,8 @@ const MAX_ORDER_IDS = 10_000
 
 /**
  * Executes the action for which a decision token was spent, through the pipeline of every request: kill switch, agent,
- * permissions and policies are evaluated again, and a record is written. Never rejects. Refuses an order whose id is
- * stored as executed.
+ * permissions and policies are evaluated again, and a record is written. Also sends the read that tests a credential,
+ * for which only kill switches are evaluated. Never rejects. Refuses an order whose id is stored as executed.
  */
 export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
   const seen = createLru<true>(MAX_ORDER_IDS)
@@ -86,7 +86,10 @@ function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | stri
 const NO_IDENTITY_READ =
   'the execution order is not the read with which a credential of this connector type is tested'
 
-/** Reports whether the action is the read that tests a credential, because a test is not evaluated like other orders. */
+/**
+ * Reports whether the action is the read that tests a credential. A test is not evaluated by rules, so it must not send
+ * anything else.
+ */
 function isIdentityRead({ name, identityRead }: Connector, spec: ActionSpec): boolean {
   if (identityRead === undefined) return false
   const { type, resource, parameters } = spec

@@ -19,8 +19,9 @@ export type HoldClient = {
   /** Reads the state of an approval without spending it. The result is that of `spend`. */
   read(approvalId: string): Promise<SpendReply | 'unknown' | null>
   /**
-   * Reports that the last request of this `asker` has stopped waiting. Returns false without a reply. Control planes of
-   * earlier versions lack this call.
+   * Reports that the last request of this `asker` has stopped waiting. Returns false when the call must be repeated:
+   * without a reply, and for a 5xx status. A 4xx status counts as reported, because control planes of earlier versions
+   * lack this call.
    */
   leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }
@@ -70,7 +71,8 @@ function unreachable(cause: unknown): never {
 const MAX_MESSAGE_CHARS = 500
 
 /**
- * Returns the error for a refused call. The error suggests no retry, because a 4xx status does not change by itself.
+ * Returns the error for a refused call. For a 4xx status the error suggests no retry, because such a status does not
+ * change by itself.
  */
 function refused(reply: ControlReply): ChaperoneError {
   const { status } = reply

@@ -118,7 +118,7 @@ export class HoldGroup {
     this.#signal({ kind: 'empty' })
   }
 
-  /** Requests an approval. Uses an approval at once that is already granted. */
+  /** Requests an approval. An approval that is already granted is used at once. */
   async #open(): Promise<void> {
     const opened = await this.#deps.calls.ask(this.#hold)
     if (opened.outcome === 'approved') await this.#prepare()
@@ -170,7 +170,10 @@ export class HoldGroup {
     return stepAfter(await (isSendable ? calls.spend(id, this.#hold.binding) : calls.read(id)))
   }
 
-  /** After `again` the reply to another request for an approval says whether the granted one can still be used. */
+  /**
+   * Spends the approval and acts on the result. After `again`, the reply to another request for an approval shows
+   * whether a granted approval can still be used.
+   */
   async #use(signal: Signal): Promise<void> {
     const step = await this.#spend()
     if (isEnd(step)) this.#end(step, null)

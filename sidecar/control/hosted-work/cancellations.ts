@@ -103,7 +103,7 @@ function pauseAfter(failures: number): number {
   return 500 * 2 ** failures
 }
 
-/** Registry of cancellations in progress and of their results, for as long as a kill switch covers the work. */
+/** Registry of cancellations in progress, and of their results while a kill switch covers the work. */
 class Registry {
   readonly #deps: CancellationsDeps
   readonly #since: string
@@ -176,7 +176,7 @@ class Registry {
     this.#results.set(key, { known, result })
     if (this.#results.size > MAX_KEPT) this.#discardOldest()
     this.#begun.delete(key)
-    // The results of REPORT_MS are collected, so that they need only one report.
+    // Results are collected for `REPORT_MS` milliseconds and then reported together.
     this.#reportTimer ??= setTimeout(() => {
       this.#reportTimer = null
       this.#deps.onChange()

@@ -21,7 +21,7 @@ export type HostedWork = HostedWorkPort & {
   remove(key: string): void
   /** Number of entries that were discarded because a limit was reached. No kill switch cancels their work. */
   readonly dropped: number
-  /** Number of started works without a known id. No kill switch cancels them. */
+  /** Number of times that work started, or may have started, without a known id. No kill switch cancels such work. */
   readonly unidentifiedCount: number
 }
 

@@ -35,7 +35,8 @@ const KillFile = z.object({
       since: z.string(),
       /**
        * Position in the order of kill states. Every state after this position contains the kill switch or its lift.
-       * Absent until the kill switch is forwarded.
+       * Absent until the kill switch is forwarded; null when no state was known then, so that every state counts as
+       * later.
        */
       forwardedAt: StateOrder.nullable().optional(),
     }),
@@ -62,7 +63,7 @@ export function readKillFile(path: string): KillFile | null {
 
 /**
  * Writes the kill state atomically and durably. A crash or a power loss during the call leaves the old or the new
- * state; after the call it leaves the new state.
+ * state; after the call, only the new state.
  */
 export function writeKillFile(path: string, state: KillFile): void {
   const folder = dirname(path)

@@ -38,8 +38,8 @@ export type KillState = KillPort & {
   /** Reports whether all entries are effective on this gateway. Only then may they be acknowledged. */
   holds(entries: readonly KillEntry[]): boolean
   /**
-   * Returns the position of the known state and announcements for an acknowledgement, from which a replica detects that
-   * it lacks newer state. Each call continues with the next announcements.
+   * Returns fields of an acknowledgement, from which a replica detects that it lacks newer state: the position of the
+   * known state, and announcements. Each call continues after the announcements of the previous call.
    */
   report(): Pick<AckBody, 'kill_order' | 'announced'>
   /** Reports whether an announcement is not known to be settled (stored or lifted). */
@@ -64,7 +64,7 @@ export type KillState = KillPort & {
   clearLifted(scope: string, id: string | undefined): void
   /** Sets the `namespace/name` of this gateway, which the control plane has sent. */
   setGatewayName(name: string): void
-  /** Cuts the exchanges that a kill switch covers since the instance of the agent changed. */
+  /** Cuts the exchanges that a kill switch covers after the instance of the agent has changed. */
   instanceChanged(): void
 }
 

@@ -10,7 +10,7 @@ const MAX_LEASE_SLOTS = 10
 const LEASES_PER_MINUTE = 12
 /** Number of remaining slots at which the next lease is requested, so that requests rarely wait for a lease. */
 const LOW_SLOTS = 3
-/** Interval of lease requests while the quota is exhausted, because other processes release unused slots. */
+/** Interval of lease requests while the quota is exhausted. Other processes may release unused slots at any time. */
 const RETRY_MS = 1_000
 /** Time after a failed lease request for which the process enforces the limit by its own count. */
 const UNREACHABLE_MS = 1_000

@@ -4,8 +4,8 @@ import { LeasedQuota } from './leased-quota.ts'
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
- * Maximum number of agents with a count. No installation has more within one window. Beyond it an idle agent is evicted
- * first.
+ * Maximum number of agents that are counted, which is meant to exceed the active agents of every installation. Beyond
+ * it idle agents are evicted first.
  */
 const MAX_AGENTS = 10_000
 const WINDOW_MS = 60_000

@@ -12,7 +12,7 @@ export type Batch = { readonly records: Results; readonly lost: readonly LostRan
 
 export type RecordSink = {
   readonly processId: string
-  /** Marks records as stored by the control plane, so that they leave the journal. */
+  /** Marks records as stored by the control plane, so that the journal removes them. */
   acknowledge(ids: Iterable<string>, lost: readonly LostRange[]): void
   /** Removes records that the control plane never accepts. The removed records count as lost. */
   abandon(ids: readonly string[], lost: readonly LostRange[]): void

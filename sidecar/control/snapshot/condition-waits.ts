@@ -4,7 +4,10 @@ import type { ExchangeSignal } from '../../pipeline/exchange-abort.ts'
 export type ConditionWaits = {
   /** Evaluates the conditions again, after a snapshot was applied or other inputs changed. */
   changed(): void
-  /** Resolves once `isMet` returns true, evaluated at each change, after `ms`, or when the signal fires. Never rejects. */
+  /**
+   * Evaluates `isMet` at each change. Resolves when it returns true, after `ms` milliseconds, or when the signal fires.
+   * Never rejects.
+   */
   until(isMet: () => boolean, ms: number, signal?: ExchangeSignal): Promise<void>
 }
 

@@ -14,8 +14,8 @@ import { fetchChanged, SectionIndexRefused, SectionReplaced } from './section-fe
 export type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 
 /**
- * Holds the snapshot in force. An invalid section index is refused and reported; the last valid snapshot then stays in
- * force.
+ * Holds the current snapshot. An invalid section index is refused and reported; the last valid snapshot then stays
+ * current.
  */
 export type Snapshots = {
   current(): Snapshot | null
@@ -25,8 +25,8 @@ export type Snapshots = {
    */
   offer(manifest: SectionIndex): void
   /**
-   * Returns the position of the configuration for acknowledgements. A replica detects by it that it lacks newer
-   * configuration.
+   * Returns the position of the configuration for acknowledgements. From the position, a replica detects that it lacks
+   * newer configuration.
    */
   report(): Pick<AckBody, 'config_order'>
   close(): void
@@ -133,7 +133,7 @@ function isLate({ order }: SectionIndex, known: StateOrder | null): boolean {
 
 /**
  * Duration of a slice in milliseconds below which other work gets only one turn of the event loop between two slices. A
- * snapshot with a usual number of rules is therefore in force at once.
+ * snapshot with a usual number of rules is therefore applied almost at once.
  */
 const SHORT_MS = 2
 const MAX_REST_MS = 10

@@ -70,12 +70,12 @@ export function openSession({ client, log }: SessionDeps, handlers: StreamHandle
   }
 }
 
-/** Longest wait that a control plane may ask for, in seconds. */
+/** Longest wait in seconds that the gateway accepts from `Retry-After`. */
 const MAX_RETRY_AFTER_S = 60
 
 /**
- * Error for a control plane that does not admit the stream yet, because many gateways connect. `retryAfterS` is the time
- * until the next attempt in seconds.
+ * Error for a control plane that does not admit the stream yet, because many gateways connect. `retryAfterS` is the
+ * time until the next attempt in seconds.
  */
 export class StreamDeferred extends Error {
   override readonly name = 'StreamDeferred'

@@ -120,8 +120,8 @@ export class ControlStream {
   }
 
   /**
-   * Returns the wait in milliseconds that the control plane asked for. Jitter of a second spreads the gateways that got
-   * the same whole number of seconds.
+   * Returns the wait in milliseconds that the control plane demands by `Retry-After`; 0 without a demand. Jitter of a
+   * second spreads the gateways that got the same whole number of seconds.
    */
   #deferralMs(reason: unknown): number {
     if (!(reason instanceof StreamDeferred)) return 0

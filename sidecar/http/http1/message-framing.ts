@@ -28,7 +28,10 @@ export function noteConnection(fields: MessageFields, value: string): void {
   fields.connection = joined(fields.connection, value)
 }
 
-/** Returns the reason why two HTTP parsers could read bodies of different lengths (request smuggling); null without one. */
+/**
+ * Returns the reason why two HTTP parsers could read bodies of different lengths (request smuggling); null when they
+ * cannot.
+ */
 export function lengthProblem(fields: MessageFields, isHttp10: boolean, kind: MessageKind): string | null {
   if (fields.problem !== null) return fields.problem
   if (fields.transferEncoding === null) return null
@@ -51,7 +54,7 @@ export function hasOption(options: string, option: string): boolean {
   return options.includes(option) && options.split(',').some((one) => one.trim() === option)
 }
 
-/** Returns the value of a field that may have several lines. */
+/** Joins the values of a repeated header field with a comma. */
 export function joined(before: string | null, value: string): string {
   return before === null ? value : `${before},${value}`
 }

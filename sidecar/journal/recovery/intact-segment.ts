@@ -8,10 +8,11 @@ const LINE_FEED = 10
 const PIECE_BYTES = 512 * 1024
 
 /**
- * Reads the results of an undamaged segment, and calls `add` for each. Resolves with false, maybe after some results, if a
- * line has no or another checksum, if there are not as many results as were `written`, or if the file is gone: then each
- * line must be parsed, which costs five times as much. A gateway whose uploads lag behind reads every segment. It is read
- * in pieces, because 4 MiB of garbage would have V8 collect the old generation.
+ * Reads the results of an undamaged segment, and calls `add` for each. Resolves with false, possibly after some calls,
+ * when a line is incomplete or has no valid checksum, when the number of results differs from `written`, or when the
+ * file is missing. The caller must then parse each line, which costs five times as much. Speed matters, because a
+ * gateway whose uploads lag reads every segment. The file is read in pieces, because 4 MiB of garbage would make V8
+ * collect the old generation.
  */
 export async function readIntact(
   path: string,
@@ -60,7 +61,7 @@ export class IntactLines {
     this.#add = add
   }
 
-  /** Takes the complete lines. Returns their length in bytes; null if a line has no or another checksum. */
+  /** Takes the complete lines. Returns their length in bytes; null if a line has no valid checksum. */
   take(bytes: Buffer): number | null {
     let from = 0
     for (;;) {

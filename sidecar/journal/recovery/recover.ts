@@ -26,7 +26,7 @@ export type Recovery = {
   readonly lost: readonly LostRange[]
   /** Number of lines that are truncated or damaged. */
   readonly tornLines: number
-  /** The first of these lines, as `FILE:BYTE`. */
+  /** Positions of the first truncated or damaged lines, as `FILE:BYTE`. */
   readonly tornAt: readonly string[]
 }
 
@@ -38,8 +38,8 @@ export function recoverSegments(dir: string): Recovery {
   for (const [id, json] of found.open) {
     if (found.resolved.has(id) || found.dropped.has(id)) continue
     const record = RecordSchema.safeParse(JSON.parse(json))
-    // A dropped intent whose line `dropped` is damaged: another record has its number. Or the number was reported as
-    // lost, when the closed segment with the result was damaged.
+    // The intent needs no record. Either it was dropped, its line `dropped` is damaged, and another record has its
+    // number; or its number was reported as lost when a closed segment was damaged.
     if (record.success && found.numbers.isSettled(record.data)) continue
     if (record.success) unknown.push(recoveredRecord(record.data, found.tallies.get(id)))
     else {
@@ -78,7 +78,7 @@ type Found = {
   readonly tornAt: string[]
 }
 
-/** Number of damaged lines that the log locates. */
+/** Maximum number of damaged lines whose positions are logged. */
 const LOCATED = 20
 
 function readSegment(path: string, found: Found): LeftSegment {
@@ -90,7 +90,7 @@ function readSegment(path: string, found: Found): LeftSegment {
   return { path, bytes: bytes.length, results: found.resolved.size - before, numbers }
 }
 
-/** Notes the lines of a segment. Returns the sequence numbers of its results. */
+/** Adds the lines of a segment to `found`. Returns the sequence numbers of its results. */
 function noteLines(bytes: Buffer, name: string, found: Found): readonly LostRange[] {
   const numbers: LostRange[] = []
   for (const { raw, at } of linesOf(bytes)) {
@@ -192,7 +192,7 @@ export function resultsOf(segment: Buffer): Map<string, Buffer> {
 }
 
 /**
- * Yields the non-blank lines one by one. Decoding and splitting a segment as a whole would take three times its size in
+ * Yields the non-empty lines one by one. Decoding and splitting a segment as a whole would take three times its size in
  * memory.
  */
 function* linesOf(segment: Buffer): Generator<{ readonly raw: string; readonly at: number }> {

@@ -29,7 +29,7 @@ type Process = {
   unwritten: readonly number[]
   lastBase: number
   reserved: number
-  /** True when the first segment remains, and thereby all later ones. */
+  /** True when the first segment remains. Segments are deleted in order, so all later segments then remain too. */
   isWhole: boolean
   /** Numbers of dropped intents, which may be unused. */
   readonly released: Set<number>
@@ -57,7 +57,7 @@ export class SequenceRecovery {
     this.#intents.delete(id)
   }
 
-  /** Notes that all segments of a process remain, so that each of its numbers has a line. */
+  /** Records that all segments of a process remain, so that each of its numbers must have a line. */
   begins(id: string): void {
     this.#process(id).isWhole = true
   }

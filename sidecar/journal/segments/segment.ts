@@ -24,8 +24,8 @@ export type SegmentFile = {
 const PROBE = Buffer.alloc(4096, '\n')
 
 /**
- * A file descriptor and the number of its users. The last user closes the descriptor: after an earlier close, the
- * kernel could reuse its number while a flush of it is in progress.
+ * A file descriptor and the number of its users. The last user closes the descriptor. After an earlier close, the
+ * kernel could reuse its number during a flush.
  */
 type Descriptor = { readonly fd: number; users: number }
 

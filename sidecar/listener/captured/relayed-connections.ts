@@ -17,8 +17,8 @@ export type RelayedConnectionsDeps = FrontDeps & {
 
 /**
  * Serves connections that were redirected in another network namespace and relayed to a Unix socket
- * (`core/capture/hand-over.ts`). The first line contains the agent's key, so a client of the socket can act for that
- * agent only.
+ * (`core/capture/connection-preamble.ts`). The first line contains the agent's key, so a client of the socket can act
+ * for that agent only.
  */
 export function createRelayedConnections(
   deps: RelayedConnectionsDeps,
@@ -52,8 +52,8 @@ function serveDns(
 }
 
 /**
- * Builds the credentials that a request on the port of the agent would have, so that a wrong key results in the same
- * record as there.
+ * Builds the credentials that a request on the port of the agent would have, so that a wrong key is recorded in the
+ * same way.
  */
 function credentialsOf({ accepts }: RelayedConnectionsDeps, { agent, key }: ConnectionPreamble): Credentials {
   const header = `Basic ${Buffer.from(`${agent}:${key}`).toString('base64')}`

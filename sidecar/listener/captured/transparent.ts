@@ -56,7 +56,8 @@ type Hello = Extract<Sniffed, { protocol: 'tls' }>
  */
 const SILENCE_MS = 10_000
 /**
- * TLS alert: fatal `unrecognized_name` (RFC 6066, section 3). By it the client detects that it must send a server name.
+ * TLS alert: fatal `unrecognized_name` (RFC 6066, section 3). The alert shows the client that a server name is
+ * required.
  */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x70])
 

@@ -35,9 +35,9 @@ const OPCODE_MASK = 0x7800
 
 /**
  * Answers one query. Names with an owner get addresses of the pool and no other records: an HTTPS or SVCB record could
- * bypass the gateway, and a TXT record could carry data in. Other names do not exist, or get addresses of the second
- * range with `answersUnowned`. The gateway never forwards a query for a listed name, so such a query cannot carry data
- * out.
+ * bypass the gateway, and a TXT record could carry data in. Other names do not exist, or get addresses of the range for
+ * unowned names (`answersUnowned`). The gateway never forwards a query for a listed name, so such a query cannot carry
+ * data out.
  */
 export async function answerDns(query: Packet, deps: DnsAnswerDeps): Promise<Packet> {
   const [question, ...more] = query.questions ?? []
@@ -61,9 +61,9 @@ export async function answerDns(query: Packet, deps: DnsAnswerDeps): Promise<Pac
 }
 
 /**
- * Returns the address range of the name; null when the name does not exist. The host of the gateway itself has an address, at
- * which a captured client reaches the gateway. Without a snapshot every name exists, so
- * that clients connect and receive 503 instead of a name error.
+ * Returns the address range of the name; null when the name does not exist. The host name of the gateway itself has an
+ * address, so that captured clients can send requests to the gateway. Without a snapshot every name exists, so that
+ * clients connect and receive 503 instead of a name error.
  */
 async function rangeOf(name: string, deps: DnsAnswerDeps): Promise<AddressRange | null> {
   const { ownerOf, exists, pool } = deps

@@ -13,7 +13,7 @@ export type UnownedNamesDeps = Pick<FrontDeps, 'handle' | 'newRequestId' | 'log'
 }
 
 /**
- * Period in milliseconds in which queries for one name count as one look-up. Resolvers send A and AAAA queries, and
+ * Period in milliseconds in which queries for one name count as one DNS look-up. Resolvers send A and AAAA queries, and
  * repeat both.
  */
 const ONE_LOOKUP_MS = 60_000
@@ -22,8 +22,8 @@ const REVERSE = /(?:^|\.)(?:in-addr|ip6)\.arpa$/
 const LOCAL = /(?:^|\.)localhost$/
 
 /**
- * Creates one exchange for each look-up of a name that no connector owns. The pipeline refuses and records it like a
- * connection to that host. Reverse look-ups and loopback names are ignored.
+ * Creates one exchange for each DNS look-up of a name that no connector owns. The pipeline refuses and records the
+ * exchange like a connection to that host. Reverse look-ups and loopback names are ignored.
  */
 export function createUnownedNames(deps: UnownedNamesDeps): (name: string, credentials: Credentials) => void {
   const { domains, isUnowned, monotonicMs } = deps
@@ -53,8 +53,8 @@ function agentOf(credentials: Credentials): string | null {
 }
 
 /**
- * Creates the exchange of the CONNECT that would follow the look-up. Characters that host names do not contain become
- * `?`: DNS labels may contain any byte, and PostgreSQL text cannot contain NUL.
+ * Creates the exchange of the CONNECT that would follow the DNS look-up. Characters that host names do not contain
+ * become `?`: DNS labels may contain any byte, and PostgreSQL text cannot contain NUL.
  */
 function lookupOf(name: string, credentials: Credentials, id: string) {
   const target = `${name.replace(/[^a-z0-9._-]/g, '?')}:443`

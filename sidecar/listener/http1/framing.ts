@@ -11,7 +11,10 @@ import {
   persists,
 } from '../../http/http1/message-framing.ts'
 
-/** A framing error of a request. The connection is closed after the response. */
+/**
+ * Problem that the listener found in a request, for example ambiguous framing or a used-up quota. After a framing
+ * problem the connection is closed.
+ */
 export type Problem = {
   readonly code: ErrorCode
   readonly detail: string

@@ -7,16 +7,16 @@ import { type HeadResult, type RequestHead, readHead } from './head.ts'
  * Content-Length, gets the same result without another parse.
  */
 export class HeadMemo {
-  /** Template of the last head, for results that follow from it. */
+  /** Cached results for requests with the last head. */
   template = new RequestTemplate()
   #head: RequestHead | null = null
   /** The head with the empty line that ends it. */
   #bytes: Buffer = NONE
-  /** Offsets of the digits of Content-Length; both are the length of the head without one. */
+  /** Offsets of the digits of Content-Length. Without Content-Length both are the length of the head. */
   #from = 0
   #to = 0
 
-  /** Parses the head at the start of `bytes` like `readHead`, or takes the last one. */
+  /** Parses the head at the start of `bytes` like `readHead`, or returns the last head if `bytes` start with it. */
   read(bytes: Buffer, searched: number): HeadResult {
     const known = this.#match(bytes)
     if (known !== null) return known

@@ -12,7 +12,7 @@ export type Incoming = {
   readonly head: RequestHead
   /** Set when the request must be refused. `head` then contains the parsed part of the request head. */
   readonly problem: Problem | null
-  /** Results that follow from the head; null for a malformed request. */
+  /** Cached results for requests with this head; null for a malformed request. */
   readonly template: RequestTemplate | null
   readonly body: RequestBody
   readonly reply: Http1Reply

@@ -19,8 +19,8 @@ export function statusLine(status: number): string {
 const MAX_PHRASE = 100
 
 /**
- * Returns the status line of a refusal with the reason as phrase, because clients of CONNECT and WebSocket show the phrase
- * and not the body. The phrase has visible ASCII characters and blanks; agents choose parts of the reason.
+ * Returns the status line of a refusal with the reason as phrase, because clients of CONNECT and WebSocket show the
+ * phrase and not the body. The phrase has visible ASCII characters and blanks; agents choose parts of the reason.
  */
 export function refusalLine(status: number, body: Buffer | string): string {
   const text = refusalText(body.toString()).replace(/[^\x20-\x7e]+/g, '?')

@@ -23,8 +23,8 @@ export const REQUEST_CHUNK_LIMITS: ChunkLimits = {
 }
 
 /**
- * Reads the request bodies of one connection. One object is reused for all requests. Trailers are validated and dropped:
- * a field that affects the decision must not arrive after the decision.
+ * Reads the request bodies of one connection. One object is reused for all requests. Trailers are validated and
+ * dropped: a field that affects the decision must not arrive after the decision.
  */
 export class RequestBodyReader {
   readonly #source: BodySource

@@ -27,8 +27,8 @@ export type Http2ReplyOptions = {
   readonly isHead: boolean
   readonly acceptsTrailers: boolean
   /**
-   * Returns the reason of the kill switch that cut the gRPC call, for the agent; null for another cut. The member is null
-   * for requests that are not gRPC calls.
+   * Set for gRPC calls; null for other requests. `killReason` returns the reason of the kill switch that cut the call,
+   * as the agent may see it; null when no kill switch cut the call.
    */
   readonly grpc: { readonly killReason: () => string | null } | null
   /** Called once, when the response is complete or cut. */

@@ -8,7 +8,10 @@ import { sha256Hex } from '../../process/sha256.ts'
 import { bodyHash } from '../body/body-hash.ts'
 import type { Parsed } from '../phases.ts'
 
-/** Part of a body to which an approval is bound. `withType` returns the headers with the bound part of Content-Type. */
+/**
+ * Part of a body to which an approval is bound. `hash` is null when no body was read. `withType` returns the headers
+ * with the bound part of Content-Type.
+ */
 export type BoundBody = {
   readonly hash: string | null
   withType(headers: RawHeaders): RawHeaders

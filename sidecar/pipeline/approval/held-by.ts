@@ -13,8 +13,9 @@ import { primaryInput } from '../record/record-audit.ts'
 const SOURCES: ReadonlySet<string> = new Set(['permission', 'policy', 'default'])
 
 /**
- * Returns the rules that hold the request, for which a grant may release it. Undefined for a request that no grant can cover:
- * with several or undetermined actions, with a body that is unread or still open, or with hosts that the provider reaches.
+ * Returns the rules that hold the request, and hashes of the facts that requests of one grant have in common. Returns
+ * undefined for a request that no grant can cover: with several or undetermined actions, with a body that is unread or
+ * still open, with hosts that the provider reaches, or held by anything but a permission, a policy or the default.
  */
 export function heldBy(exchange: Decided, headers: readonly BoundHeader[]): HeldBy | undefined {
   const { actions, named, decision, isOpenEnded, connector } = exchange
@@ -34,8 +35,8 @@ export function heldBy(exchange: Decided, headers: readonly BoundHeader[]): Held
 }
 
 /**
- * Returns the server of the request, and how it is addressed. Several MCP servers may share a host, and no name or parameter
- * of an MCP action has its path.
+ * Returns the method and the address of the request. For MCP the address includes the path: several MCP servers may
+ * share a host, and an MCP action does not contain the path.
  */
 function endpointOf({ request, raw }: Decided, type: string): readonly unknown[] {
   const address = [raw.method, request.scheme, request.host, request.port, request.isUpgrade]
@@ -44,9 +45,12 @@ function endpointOf({ request, raw }: Decided, type: string): readonly unknown[]
 
 type Common = {
   readonly input: DecisionInput
-  /** Id of the Connector. A Connector that was created again has another one. */
+  /** Id of the Connector. A recreated Connector has another id. */
   readonly connectorId: string
-  /** Server of the request, and header fields that may change its effect; null without a request. */
+  /**
+   * Server of the request, and header fields that may change its effect; null for an access request, for which no
+   * request waits.
+   */
   readonly request: {
     readonly headers: readonly BoundHeader[]
     readonly endpoint: readonly unknown[]

@@ -26,15 +26,13 @@ export function judgeHiddenFacts(exchange: Governed): Refusal | null {
 
 /**
  * A question that only the unread body answers: a fact of an action, and the policy that needs the fact. `policy` is
- * null when a permission by effect class needs it.
+ * null when a permission by effect class needs the fact.
  */
 export type BodyQuestion = { readonly policy: CompiledPolicy | null; readonly action: Action }
 
 const NO_QUESTIONS: readonly BodyQuestion[] = []
 
-/**
- * Returns the questions that the rules have about the bodies of these actions. The result does not depend on the agent.
- */
+/** Returns the facts of bodies that rules about these actions need. The result does not depend on the agent. */
 export function bodyQuestions(
   { policies, permissions }: Snapshot,
   actions: readonly Action[],
@@ -82,7 +80,7 @@ function dependsOnEffects(
 
 /**
  * Returns true when the trees of a push must be read: a rule depends on the effect classes that they show, or the push
- * is sent with a narrowed token, which may change workflows only if the push does.
+ * is sent with a narrowed token, which gets the permission for workflows only if the push changes workflows.
  */
 export function needsTrees(
   exchange: Governed,

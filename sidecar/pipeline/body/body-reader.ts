@@ -8,8 +8,8 @@ import { sizeText } from './too-large.ts'
 
 /**
  * Reads request bodies into memory, for all stages and within one budget, which includes the bodies of held requests. A
- * request beyond the budget waits. Freed memory goes to the waiting agent that uses least; among equals the first request
- * is served. The bytes of a body that was read before are returned again.
+ * request beyond the budget waits. Freed memory goes to the waiting agent that uses least; among equals the first
+ * request is served. A body that was read before is returned from memory.
  */
 export type BodyReader = {
   /**
@@ -23,14 +23,16 @@ export type BodyReader = {
    * budget, and with an error when the client disconnects.
    */
   read(exchange: Exchange, limit: number): Promise<Buffer | null>
-  /** Reads the first bytes, as `RequestBody.peek`. They do not count against the budget, and the body remains unread. */
+  /**
+   * Reads the first bytes, as `RequestBody.peek`. They do not count against the budget, and the body remains unread.
+   */
   peek(exchange: Exchange, limit: number, scan: (bytes: Buffer) => number): Promise<Buffer>
   /** Releases the memory that the exchange reserved. */
   release(exchange: Exchange): void
   readonly messages: MessageRoom
 }
 
-/** Part of the budget for WebSocket messages, which are buffered before they have an exchange. */
+/** Reservations in the same budget for WebSocket messages, which are buffered before they have an exchange. */
 export type MessageRoom = {
   /**
    * Reserves bytes for an agent. Rejects with `overloaded` when memory stays used up for `waitMs`, with

@@ -15,8 +15,8 @@ export function sizeText(bytes: number): string {
 }
 
 /**
- * Returns the refusal of a body above the limit of its class. The refusal names the limit and the policies that read
- * the body.
+ * Returns the refusal of a body that is longer than `limit` bytes. The refusal names the limit and the policies that
+ * read the body.
  */
 export function tooLong(exchange: Governed, limit: number): Refusal {
   const who = policiesThatLook(exchange)

@@ -75,7 +75,7 @@ const UTF8: ReadonlySet<string> = new Set(['utf-8', 'utf8'])
 
 /**
  * Describes an unreadable body for the approval card. Returns null when the card shows the body, and when the body is
- * empty.
+ * empty or was not read.
  */
 export function describeUnread(exchange: Governed): UnreadBody | null {
   const { request, bodyBytes, connector } = exchange

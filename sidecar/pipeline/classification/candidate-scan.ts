@@ -8,14 +8,15 @@ import type { ResponseStage } from '../response/response-stage.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
 /**
- * Maximum number of bytes of a body scan. Bodies that determine a candidate are shorter; a scan of a large upload would cost
- * more than forwarding it.
+ * Maximum number of bytes of a body scan. Bodies that determine a candidate are shorter; a scan of a large upload would
+ * cost more than forwarding it.
  */
 const MAX_SCANNED = 256 * 1024
 
 /**
  * Scans a streamed body for the key that determines the candidate, for the record only. The record names the strictest
- * candidate, unless the whole body was scanned and contains the key at most once.
+ * candidate, unless the whole body was scanned and contains the key at most once. Returns null when no candidate is
+ * undetermined, and for a body that is not plain JSON.
  */
 export function scanCandidates(exchange: Journaled): ResponseStage | null {
   const { connector, provisional, named, request } = exchange

@@ -16,7 +16,7 @@ const MAX_READ = 16 * 1024
 
 /**
  * Classifies a request that is refused before its classification. Only the record uses the result, no decision. The
- * request line suffices for most requests. Where the class depends on the body, a body that has already arrived is
+ * request line suffices for most requests. Where the action depends on the body, a body that has already arrived is
  * read; otherwise the strictest candidate represents the request.
  */
 export function classifyRefused(
@@ -39,7 +39,8 @@ async function classifyByBody(
   reader: BodyReader,
 ): Promise<undefined> {
   const { request } = exchange
-  // The body has arrived. It is not read as a whole, because a refusal would then take the format of its message.
+  // The body has arrived. `peek` does not set `bodyBytes`, which would turn the refusal of an MCP request into a
+  // JSON-RPC error.
   const bytes = await reader.peek(exchange, MAX_READ, () => 0)
   const view = parseBody(bytes, request.body, decidingKeys(bound, request))
   if (!isRefusal(view)) settle(exchange, classify(bound, request, view))

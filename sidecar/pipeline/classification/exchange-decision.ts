@@ -39,9 +39,9 @@ export function decideProvisional(
 }
 
 /**
- * Returns the decision by the request line if it is valid for the classification by the body: no rule reads the body, and
- * the body adds no action. Of a decision about candidates it is that about the candidate which the body determined, so that
- * the record names the permission of the action.
+ * Returns the decision by the request line if it stays valid after the body was read: it allows the request, and the
+ * body adds no action. If the line has several candidates, returns the decision about the candidate that the body
+ * determined, so that the record names its permission. Returns undefined when the request must be decided again.
  */
 export function validDecision(
   exchange: Governed,
@@ -63,7 +63,7 @@ export function hasMore(named: Classification): boolean {
 
 /**
  * Returns the decision about one candidate of a request line; undefined if the line has no such candidate, or if rules
- * use more than the line. The decision is cached as that about all candidates is.
+ * use more than the line. The decision is cached like the decision about all candidates.
  */
 function decideCandidate(
   exchange: Governed,

@@ -30,7 +30,7 @@ export type ProvisionalClassification = {
 /** Decisions that follow from a provisional classification and one snapshot. */
 export type CachedDecisions = {
   readonly snapshot: Snapshot
-  /** Policies that need facts from the body. */
+  /** Facts that only the body contains, with the policies that need them. */
   readonly questions: readonly BodyQuestion[]
   /**
    * True when no matching policy uses more than the request line. An agent then gets the same decision until the
@@ -80,8 +80,7 @@ function isMemorable({ rawQuery, rawTarget, isUpgrade, method }: CanonicalReques
 }
 
 /**
- * Wraps the request to detect whether the connector reads more than the request line. A result for which it does is not
- * cached.
+ * Wraps the request to detect whether the connector reads more than the request line. If so, the result is not cached.
  */
 function lineOnly(request: CanonicalRequest, seen: { isLineOnly: boolean }): CanonicalRequest {
   return {

@@ -47,7 +47,10 @@ const DESCRIPTIONS = {
 
 type Name = keyof typeof INPUTS
 
-/** Returns the tools that the Gateway offers. With `refusalDetail: brief`, agents do not read the rules. */
+/**
+ * Returns the tools that the Gateway offers. With `refusalDetail: brief`, the only tool is `request_access`, because
+ * the other tools show rules.
+ */
 export function toolsOf({ snapshot }: ToolContext) {
   const isBrief = snapshot.gateway.refusalDetail === 'brief'
   const names = (Object.keys(INPUTS) as Name[]).filter((name) => !isBrief || name === 'request_access')

@@ -8,8 +8,8 @@ const ZERO = 0x30
 const DOT = 0x2e
 
 /**
- * Writes JSON texts as UTF-8 into one buffer, which is reused for every text. Joined strings that are encoded afterwards
- * cost three times as much CPU time, and memory of twice the length of the text.
+ * Writes JSON texts as UTF-8 into one buffer, which is reused for every text. Joined strings that are encoded
+ * afterwards cost three times as much CPU time, and memory of twice the length of the text.
  */
 export class JsonBytes {
   #space: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
@@ -124,9 +124,9 @@ export class JsonBytes {
   }
 }
 
-/** Bound within which the division of an integer by 1,000 has the three decimals of the integer. */
+/** Numbers of thousandths below this bound are written with 32-bit integer arithmetic, others by `String`. */
 const MAX_EXACT = 2 ** 31
-/** Length of the longest integer of 32 bits, and of the longest number of thousandths below `MAX_EXACT`. */
+/** Number of characters of the longest number that is written digit by digit, `2147483.647`. */
 const MAX_DIGITS = 11
 
 function digitsOf(value: number): number {

@@ -6,11 +6,11 @@ export function recordJson(record: TrafficRecord): string {
   return encodeRecord(record).toString()
 }
 
-/** Buffer that all records share, because each of them is copied at once. */
+/** One buffer for all records, because callers copy the bytes of a record before the next record is encoded. */
 const json = new JsonBytes()
 const UTF8 = new TextEncoder()
 
-/** Returns `recordJson` as UTF-8. The bytes are valid until the next call. */
+/** Returns the record as JSON in UTF-8, with the same text as `recordJson`. The bytes are valid until the next call. */
 export function encodeRecord(record: TrafficRecord): Buffer {
   const { process, rule, after } = partsOf(record)
   json.begin()
@@ -56,14 +56,14 @@ type Parts = {
 }
 
 /**
- * Cached texts by reason, which names permission or policy and action. Their number is limited, because some reasons
- * contain hosts.
+ * Cached parts by the reason of the record, which mostly names the permission or policy and the action. The number of
+ * reasons is limited, because some contain hosts.
  */
 const known = new Map<string | null, Parts[]>()
 const MAX_REASONS = 128
 /**
- * Maximum number of cached texts for one reason. The texts differ by agent, and by the action before and after the body was
- * read.
+ * Maximum number of cached parts for one reason. The parts differ by agent, and by the action before and after the body
+ * was read.
  */
 const MAX_PARTS = 16
 
@@ -178,7 +178,7 @@ function whyText({ why }: TrafficRecord): string {
 
 const credentials = new WeakMap<object, string>()
 
-/** Returns the credential. Many records share one object, so its text is cached. */
+/** Returns the field `credential`. Many records share one credential object, so its text is cached. */
 function credentialText({ credential }: TrafficRecord): string {
   if (credential === null || credential === undefined) return ''
   const known = credentials.get(credential)
@@ -188,7 +188,10 @@ function credentialText({ credential }: TrafficRecord): string {
   return made
 }
 
-/** Returns the audit data, which only refusals have. The data differ for each request, so they are not cached. */
+/**
+ * Returns the field `audit`, which only refused and killed requests have. The data differ for each request, so they are
+ * not cached.
+ */
 function auditText({ audit }: TrafficRecord): string {
   return audit === null || audit === undefined ? '' : `,"audit":${JSON.stringify(audit)}`
 }
@@ -197,7 +200,10 @@ function refusalsText({ refusals }: TrafficRecord): string {
   return refusals === null || refusals === undefined ? '' : `,"refusals":${JSON.stringify(refusals)}`
 }
 
-/** Matches characters that JSON must escape, and lone surrogates, which have no UTF-8 form. */
+/**
+ * Matches all characters that `JSON.stringify` escapes, among them lone surrogates. Other matches (surrogate pairs,
+ * U+2028, U+2029) only cost time.
+ */
 const NEEDS_ESCAPE = /[\u0000-\u001f"\\\ud800-\udfff\u2028\u2029]/
 
 function text(value: string): string {

@@ -14,8 +14,8 @@ import { auditOf } from './record-audit.ts'
 
 /**
  * Builds the record of an exchange in its current state: once for the intent, once at the end, with the same id and
- * sequence number. Times are in milliseconds. `overhead_ms` is the time of the gateway itself: it excludes the wait for
- * an approver and all time after the upstream request started.
+ * sequence number. Durations are in milliseconds. `overhead_ms` is the time of the gateway itself: it excludes the wait
+ * for an approver and all time after the upstream request started.
  */
 export function buildRecord(
   exchange: Exchange & HasRecordId,
@@ -112,8 +112,9 @@ function wouldNote(would: LogDecision): string {
 }
 
 /**
- * Returns the note of an exchange: `approved` after an approval, `executed` for an order without an approval, the reason
- * why a request was sent again, or would have been; otherwise null.
+ * Returns the note of an exchange: `approved` after an approval, with the members that the gateway added to the body;
+ * `executed` for an order without an approval; a sentence about the refused credential for a request that was sent
+ * again, or was refused before it was sent again; otherwise null.
  */
 function passedNote(exchange: Exchange): string | null {
   const { approvalId, order, isWaiting, outcome, completedWith } = exchange
@@ -216,15 +217,15 @@ function actionNames(named: Named | undefined): string[] | null {
   return [...new Set(named.actions.map(({ type }) => type))].slice(0, MAX_NAMES)
 }
 
-/** Credentials by entry and by narrowed token, so that equal records share one object. */
+/** Cached credentials of records, by Connector entry and by narrowed token. Records share the objects. */
 const ofEntries = new WeakMap<ConnectorEntry, RecordCredential>()
 const ofTokens = new WeakMap<NarrowedSecret, RecordCredential>()
-/** Maximum number of words of a scope in a record. */
+/** Maximum number of entries of a scope in a record. */
 const MAX_SCOPE = 128
 
 /**
- * Returns which credential the gateway added to the request, without its secret; undefined when it added none, and for a
- * refused request.
+ * Returns which credential the gateway added to the request, without its secret; undefined when it added none, and for
+ * a refused request.
  */
 function credentialOf(exchange: Exchange): RecordCredential | undefined {
   const { connector, echoMask, narrowed, outcome } = exchange
@@ -251,7 +252,7 @@ function ofToken(entry: ConnectorEntry, token: NarrowedSecret): RecordCredential
   return made
 }
 
-/** Returns the credential of the Connector. A short-lived one has its number in the id. */
+/** Returns the credential of the Connector. The id of a short-lived secret ends with the number of the secret. */
 function ofEntry(entry: ConnectorEntry): RecordCredential {
   const known = ofEntries.get(entry)
   if (known !== undefined) return known

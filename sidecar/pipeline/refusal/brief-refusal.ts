@@ -7,8 +7,8 @@ import type { Refused } from './refuse.ts'
 const REFUSED = 'The request was refused.'
 
 /**
- * Returns the refusal as the agent sees it. With `refusalDetail: brief` on the Gateway, a refusal with status 403 says no
- * more than that the request was refused, because an adversary reads a full refusal as a map of the rules. Refusals with
+ * Returns the refusal as the agent sees it. With `refusalDetail: brief` on the Gateway, a refusal with status 403 says
+ * no more than that the request was refused, because full refusals would show the rules to an adversary. Refusals with
  * another status state what to change in the request, without the rules that require it. The record keeps the reason.
  */
 export function shownRefusal(exchange: Exchange, refused: Refused): Refused {

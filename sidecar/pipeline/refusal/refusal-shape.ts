@@ -16,8 +16,9 @@ const JSON_RPC_DENIED = -32001
 const JSON_RPC_INTERNAL = -32603
 
 /**
- * Formats a refusal as its client expects it: JSON-RPC for an MCP request with an id, plain text for git, the
- * provider's error format if the connector requires it, otherwise `{error, message, …}`.
+ * Formats a refusal as its client expects it: an event on a WebSocket or in an open event stream, JSON-RPC for a denied
+ * MCP request with an id, plain text for git, the provider's error format if the connector requires it, otherwise
+ * `{error, message, …}`.
  */
 export function shapeRefusal(exchange: Exchange, refused: Refused, body: Record<string, unknown>): Answer {
   const { status } = ERRORS[refused.code]
@@ -68,8 +69,8 @@ function isMcp(exchange: Exchange): boolean {
 }
 
 /**
- * Returns the refusal as a JSON-RPC error for decisions (403). Returns null for other errors, which keep their HTTP
- * status, because a client should retry or fix the request.
+ * Returns the refusal as a JSON-RPC error for decisions (403). Returns null for a body without a JSON-RPC request, and
+ * for other errors, which keep their HTTP status, because a client should retry or fix the request.
  */
 function jsonRpcAnswer(exchange: Exchange, code: ErrorCode, body: Record<string, unknown>): Answer | null {
   if (ERRORS[code].status !== 403) return null

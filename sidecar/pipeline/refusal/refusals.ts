@@ -53,7 +53,7 @@ export function createRefusals(deps: RefusalsDeps): Refusals {
       writeRow(deps, row)
     },
   })
-  /** Ids of the first records, by agent and host that no connector owns. */
+  /** Record ids of the first refusals, by agent and host that no connector owns. */
   const firstOfHost = createLru<string>(REMEMBERED_HOSTS)
 
   function assign(exchange: Exchange): void {
@@ -116,7 +116,7 @@ function moveTo(row: RefusalRow<RefusalRecord>, exchange: Exchange, { journal, n
 
 /**
  * Writes an aggregate record that counts no further refusals. When none of its requests is finished, the record is
- * written with the first one that finishes.
+ * written when the first request finishes.
  */
 function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalRecord>): void {
   const record = recordOfRow(row)
@@ -171,7 +171,8 @@ function timeOf(exchange: Exchange): string {
 }
 
 /**
- * Returns a 52-bit hash. A cryptographic hash prevents an agent from choosing a target with the hash of another one.
+ * Returns a 52-bit hash. A cryptographic hash prevents an agent from choosing a target that has the hash of another
+ * target.
  */
 function hashOf(text: string): number {
   return Number.parseInt(hash('sha256', text).slice(0, 13), 16)

@@ -16,7 +16,7 @@ export type Refused = {
   /** Reason of a denial; null for other failures (an upstream failure or an internal error). */
   readonly reason: DenyReason | null
   readonly detail: string
-  /** As in `Refusal`. */
+  /** `detail` without names of rules, for a Gateway with `refusalDetail: brief`. Absent when `detail` names none. */
   readonly brief?: string
   /** Text of the field `error` in place of the default text of the code. */
   readonly error?: string
@@ -146,8 +146,9 @@ function bodyOf(exchange: Received, refused: Refused): Record<string, unknown> {
 const FINAL: ReadonlySet<ErrorCode> = new Set(['denied', 'approval_denied'])
 
 /**
- * Returns the message of the error body: the reason, the advice, and the id by which the owner of the agent finds the
- * request. A language model may read the message.
+ * Returns the message of the error body, which a language model may read: the reason, and the id in `reference` if
+ * there is one. A refusal by a rule or an approver also has the advice not to retry, and always an id by which the
+ * owner of the agent finds the request.
  */
 function messageOf({ id, recordId }: Received, { code, detail, reference }: Refused): string {
   if (FINAL.has(code)) return `${detail} ${ADVICE} (${reference ?? recordId ?? id})`
@@ -179,14 +180,17 @@ function headersOf(exchange: Received, refused: Refused, contentType: string): s
   return headers
 }
 
-/** Returns the id of the record, or of the aggregate record that counts the refusal. */
+/**
+ * Returns the field `record_id`: the record, or the aggregate record that counts the refusal. Empty before an id is
+ * assigned.
+ */
 function recordId({ recordId }: Received): Readonly<Record<string, string>> {
   return recordId === undefined ? {} : { record_id: recordId }
 }
 
 /**
- * Returns the field `explain`: the ids of the rules, and the page of the dashboard with manifest, rule and remedy. The text
- * of the rules is not included, because only users need it and a model would read it on every refusal.
+ * Returns the field `explain`: the ids of the rules, and the page of the dashboard with manifest, rule and remedy. The
+ * text of the rules is not included, because only users need it and a model would read it on every refusal.
  */
 function explanation({ recordId }: Received, { ruleIds }: Refused): Readonly<Record<string, string>> {
   if (ruleIds === undefined) return {}

@@ -24,8 +24,8 @@ type AnswerSink = Pick<Reply, 'stream'>
 type AnswerHead = { readonly status: number; readonly headers: RawHeaders }
 
 /**
- * Returns the stream to which the upstream's body is written. The edits apply in their order, and the last one writes to
- * the agent.
+ * Returns the stream to which the upstream's body is written. The edits apply in their order, and the last one writes
+ * to the agent.
  */
 export function editedStream(reply: Reply, head: AnswerHead, edits: readonly BodyEdit[]): ReplyStream {
   const sink = edits.reduceRight<AnswerSink>((next, edit) => new EditedSink(next, edit), reply)

@@ -81,7 +81,8 @@ function escaped(text: string): readonly string[] {
 }
 
 /**
- * Characters that JSON encoders escape: those of Go, those of two encoders that escape for HTML, and all outside ASCII.
+ * Characters that JSON encoders escape beyond the required ones: those of Go, those of two encoders that escape for
+ * HTML, and all characters outside ASCII.
  */
 const JSON_RESERVED = [/[&<>]/g, /[&<>'=]/g, /[&<>'/=+]/g, /[\u0080-\uffff]/g]
 

@@ -54,7 +54,7 @@ function maskHeaders(raw: RawHeaders, forms: readonly string[]): RawHeaders {
   return raw.some((text) => contains(text, forms)) ? raw.map((text) => masked(text, forms)) : raw
 }
 
-/** `forms` begins with the longest form, so most header fields are too short even for the last one. */
+/** `forms` is sorted by length, longest first. Most header fields are shorter than the last, shortest form. */
 function contains(text: string, forms: readonly string[]): boolean {
   if (text.length < (forms.at(-1)?.length ?? 0)) return false
   const searched = lower(text)

@@ -46,8 +46,8 @@ const LF = 0x0a
 const CR = 0x0d
 
 /**
- * Sends a JSON response as one event. Each line of the JSON becomes a `data:` line, because line ends have no meaning
- * in JSON.
+ * Sends a JSON response as one event. Each line of the JSON becomes a `data:` line. The JSON stays the same, because
+ * line ends between its tokens have no meaning.
  */
 class JsonEvent implements ReplyStream {
   readonly #stream: ReplyStream

@@ -5,7 +5,7 @@ export type Watched = { quiet: number; onIdle(): void }
 
 /**
  * Watches all exchanges with one timer, which checks each exchange twelve times within the idle limit. An exchange
- * without a byte in either direction therefore ends after the limit and at most a twelfth of it more.
+ * without a byte in either direction therefore ends after 1 to 13/12 times the limit.
  */
 export type IdleWatch = {
   add(entry: Watched): RegistryHandle<Watched>

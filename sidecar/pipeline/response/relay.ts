@@ -29,8 +29,8 @@ export type Relayed = {
 
 /**
  * Forwards one upstream response through the stages to the agent: interim responses, head, chunks, trailers, and
- * back-pressure. `done` settles once, and rejects only when no response was started, so that the caller can still send a
- * response.
+ * back-pressure. `done` settles once, and rejects only when no response was started, so that the caller can still send
+ * a response.
  */
 export class Relay implements AnswerReceiver, Watched {
   quiet = 0
@@ -98,7 +98,7 @@ export class Relay implements AnswerReceiver, Watched {
     this.#settled.resolve(undefined)
   }
 
-  /** Returns the fields as all stages forward them. */
+  /** Returns the header fields after all stages have changed them. */
   #fields(headers: RawHeaders): RawHeaders {
     let fields = headers
     for (const stage of this.#stages) fields = stage.fields?.(fields) ?? fields

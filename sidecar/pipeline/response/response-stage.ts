@@ -15,7 +15,9 @@ export type ResponseStage = {
   discards?(status: number): boolean
   /** Called with the head of the final response as the upstream sent it. Not called for a switch of protocols. */
   head?(status: number, headers: RawHeaders, exchange: Answered): void
-  /** Returns the fields to forward: of interim responses, of the final head, of a switch of protocols and of trailers. */
+  /**
+   * Returns the fields to forward: of interim responses, of the final head, of a switch of protocols and of trailers.
+   */
   fields?(raw: RawHeaders): RawHeaders
   /** Called with the fields to forward. Returns an edit of the body; null when the body is forwarded unchanged. */
   edit?(status: number, headers: RawHeaders, exchange: Answered): BodyEdit | null

@@ -18,7 +18,9 @@ export type StageDeps = Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork'> 
 /** Removes the fields that the gateway does not forward. Every response passes this stage. */
 const HEADER_POLICY: ResponseStage = { fields: inboundHeaders }
 
-/** Stages of a response to which no other stage applies. The array is shared, so that such a response allocates none. */
+/**
+ * Stages of a response to which no other stage applies. The array is shared, so that such a response allocates none.
+ */
 export const PLAIN_RESPONSE: readonly ResponseStage[] = [HEADER_POLICY]
 
 /** Returns the stages that apply to the response of this exchange, in their order. */

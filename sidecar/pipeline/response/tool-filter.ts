@@ -78,8 +78,9 @@ type Filtering = {
 }
 
 /**
- * Returns the edit for a response body. Returns null for a compressed body, which is forwarded unfiltered: filtering is
- * a convenience, because each tool call is decided separately.
+ * Returns the edit for a response body. Returns null for a body that is compressed, or neither JSON nor an event
+ * stream. Such a body is forwarded unfiltered: filtering is a convenience, because each tool call is decided
+ * separately.
  */
 function bodyEdit(headers: RawHeaders, given: Filtering): BodyEdit | null {
   const coding = headerValue(headers, 'content-encoding')?.trim().toLowerCase()

@@ -63,7 +63,9 @@ type Given = {
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
   readonly deps: ClassifyDeps
-  /** The classification by the request line, if the decision was made by it. */
+  /**
+   * Classification by the request line. Set when the body is read although the request line has classified the request.
+   */
   readonly provisional?: ProvisionalClassification
 }
 
@@ -77,7 +79,7 @@ function name(exchange: Governed, given: Given): Result | Promise<Result> {
   return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, provisional)
 }
 
-/** Uses the classification by line when no rule and no connector needs the body. */
+/** Uses the classification by the request line, unless a rule or the connector needs the body. */
 function classifyByBody(
   exchange: Governed,
   provisional: ProvisionalClassification,
@@ -107,7 +109,10 @@ function uploadReader(exchange: Governed, { bound, request }: Given): UploadRead
   return hasFile ? (bound.connector.readUpload?.(request, bound.config) ?? null) : null
 }
 
-/** Reads the whole body when the connector requires a scan. */
+/**
+ * Reads the whole body when the connector must scan it or read an uploaded file, unless the request is denied with any
+ * body.
+ */
 function nameByScan(
   exchange: Classified,
   provisional: ProvisionalClassification,
@@ -203,7 +208,10 @@ function classifyView(exchange: Governed, given: Given, view: BodyView | Refusal
   return settle(exchange, named)
 }
 
-/** Classifies by the body. A scan keeps little of a body, so a memo can compare it with the scan before. */
+/**
+ * Classifies by the body. The result of a scan is small. When it equals that of the previous request with the same
+ * head, the cached classification is used.
+ */
 function classifyRead({ template }: Governed, { bound, request }: Given, view: BodyView): Classification {
   const isScanned = view.kind === 'json' && view.found !== undefined
   if (template === null || !isScanned) return classify(bound, request, view)

@@ -21,7 +21,7 @@ type WithOutbound<Phase> = Phase & HasOutbound
 export type CredentialDeps<Phase, Waited> = {
   readonly ports: Pick<PipelinePorts, 'clock' | 'narrowed'>
   readonly reader: BodyReader
-  /** Called with the reason why the request cannot leave with the secret of its snapshot. */
+  /** Called with the reason why the request cannot be sent with the secret of its snapshot. */
   readonly onExpired: (exchange: Phase, reason: string) => Eventual<Waited>
 }
 
@@ -56,7 +56,10 @@ function replaceCredentials<Phase extends Parsed, Waited>(
   return narrowed ?? injectMinted(exchange, bound, deps)
 }
 
-/** Injects a short-lived secret, unless it has expired and the request is not sent with a narrowed token. */
+/**
+ * Injects a short-lived secret. Calls `onExpired` when the secret has expired and no narrowed token is sent in its
+ * place.
+ */
 function injectMinted<Phase extends Parsed, Waited>(
   exchange: Phase,
   bound: BoundConnector,
@@ -123,8 +126,9 @@ function addCredential(edit: OutboundEdit, { bound, request, secret, scheme }: I
 type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
 
 /**
- * Maximum number of cached forms for each connector. Most connectors send their credential in one or two ways; those with
- * narrowed tokens have several tokens. A connector that computes a value for each request must not fill the memory.
+ * Maximum number of cached forms for each connector. Most connectors send their credential in one or two ways; those
+ * with narrowed tokens have several tokens. A connector that computes a value for each request must not fill the
+ * memory.
  */
 const MAX_WAYS = 16
 

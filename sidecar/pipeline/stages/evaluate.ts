@@ -12,15 +12,17 @@ import type { Eventual, StageResult } from '../stage.ts'
 import type { Stages } from '../stage-runner.ts'
 
 export type Evaluations = {
-  /** Names the request and decides about it under the snapshot of the exchange, with its body if that was read. */
+  /**
+   * Classifies the request and decides about it under the snapshot of the exchange, with its body if the body was read.
+   */
   readonly evaluate: (exchange: Routed) => Eventual<Evaluated>
-  /** Does the same under the current snapshot, whose agents, connectors and kill switches may differ. */
+  /** Evaluates the request again under the current snapshot, whose agents, connectors and kill switches may differ. */
   readonly renew: (exchange: Read) => Eventual<Evaluated>
 }
 
 /**
- * Creates both functions. `naming` are the stages that name and decide, `entering` those that apply a snapshot to the
- * exchange before.
+ * Creates the evaluation functions. `naming`: the stages that classify the request and decide about it. `entering`: the
+ * stages that apply the current snapshot before a repeated evaluation.
  */
 export function createEvaluations({
   entering,
@@ -43,9 +45,10 @@ type RenewDeps = Pick<Evaluations, 'renew'> & {
 }
 
 /**
- * Creates the function that evaluates and clears the request again when the snapshot has changed since the decision, for
- * example because the credential was awaited. An agent may take hours to send its body, and may since have been suspended
- * or have lost a permission or credential. When nothing has changed, the function costs one comparison.
+ * Creates the function that evaluates the request again, and replaces its credentials again, when the snapshot has
+ * changed since the decision, for example while the request waited for a secret. An agent may take hours to send its
+ * body, and may since have been suspended or have lost a permission or credential. When nothing has changed, the
+ * function costs one comparison.
  */
 export function createRenew(
   ports: Pick<PipelinePorts, 'snapshot'>,

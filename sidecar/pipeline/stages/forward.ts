@@ -40,7 +40,7 @@ export type ForwardDeps = {
   readonly upstream: Upstream
   readonly pacer: Pacer
   readonly reader: BodyReader
-  /** Evaluates and clears the exchange again if the snapshot has changed. */
+  /** Evaluates the exchange again and replaces its credentials again if the snapshot has changed. */
   readonly renew: (exchange: Cleared) => Eventual<Cleared>
 }
 

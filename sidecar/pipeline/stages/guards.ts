@@ -73,7 +73,7 @@ function refuseRate(exchange: Identified, retryAfterS: number, what: string): 'r
 }
 
 /**
- * Limits the exchanges in progress of each agent. Upstream connection pools have no limit, because this one bounds
+ * Limits the exchanges in progress of each agent. Upstream connection pools have no limit, because this limit bounds
  * them.
  */
 export type Concurrency = {

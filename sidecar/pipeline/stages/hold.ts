@@ -146,7 +146,7 @@ function isHeld(exchange: Evaluated): exchange is Decided {
 /**
  * Reads a held body completely, because the approval is for exactly these bytes and the approver sees their fields. A
  * gRPC client may wait for responses before it sends more. A gRPC call whose bodies are declared opaque is therefore
- * held by its name, like a WebSocket upgrade; the card says so, and the received messages stay in the buffer.
+ * held by its name, like a WebSocket upgrade; the card states this, and the received messages stay in the buffer.
  */
 async function readWhole(
   exchange: Decided,
@@ -171,7 +171,10 @@ async function goesOn({ raw, body }: Received): Promise<boolean> {
   return isGrpc(raw.rawHeaders) && !(await body.endsWithin(OPEN_AFTER_MS, LIMITS.heldBodyBytes))
 }
 
-/** Classifies the request again if its body was read before only to find a method override in a form. */
+/**
+ * Classifies the request again if the stage `override` has read its body: until then the request was classified by its
+ * line alone.
+ */
 function nameRead(exchange: Decided, evaluate: Evaluations['evaluate']): Eventual<Evaluated> {
   return exchange.provisional === undefined ? exchange : nameAnew(exchange, evaluate)
 }

@@ -19,9 +19,8 @@ import type { Stage } from '../stage.ts'
 
 /**
  * Creates the stage that reads missing facts from the provider, for example the owner of an id, or whether a number is
- * a pull request. The stage sends look-ups only when the decision or the approval card depends on the answer. Unknown
- * facts can only make a decision stricter, so an allowed request needs no look-up. For a request that is denied with
- * any answer, no look-up is sent either.
+ * a pull request. The stage sends look-ups only when the decision or the approval card depends on the answer, and thus
+ * none for a request that is allowed, or denied, with any answer.
  */
 export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): Stage<Classified, Classified> {
   return {

@@ -10,9 +10,9 @@ import { refuseReading } from '../refusal/refuse.ts'
 import type { Stage, StageResult } from '../stage.ts'
 
 /**
- * Creates the stage that refuses a POST whose body makes the server use another method than the one of the decision.
- * Forms are always read. JSON bodies, and bodies above the read limit, are checked only if another method would get
- * another verdict.
+ * Creates the stage that refuses a POST whose body makes the server use another method than that for which the decision
+ * was made. Forms are always read. JSON bodies, and bodies above the read limit, are checked only if another method
+ * would get another verdict.
  */
 export function createOverride(ports: PipelinePorts, reader: BodyReader): Stage<Evaluated, Evaluated> {
   return {

@@ -34,7 +34,10 @@ export const route: Stage<Read, Routed> = {
   },
 }
 
-/** Admits a request that the gateway answers itself. Its host has no certificate, so TLS and unread tunnels are refused. */
+/**
+ * Admits a request that the gateway answers itself. The gateway's own host has no certificate, so TLS and tunnels are
+ * refused.
+ */
 function admitToGateway(exchange: ReadUnowned): StageResult<Unowned> {
   const isPlain = exchange.kind === 'http' && exchange.request.scheme === 'http'
   const verdict = isPlain ? 'allow' : 'deny'

@@ -36,8 +36,8 @@ export function systemStages(
 }
 
 /**
- * Creates the stage that loads the snapshot. The agent of a cancellation is the one that started the work, even if it was
- * suspended or deleted since; a test of a credential has none.
+ * Creates the stage that loads the snapshot. The agent of a cancellation is the one that started the work, even if it
+ * was suspended or deleted since; a credential test has no agent.
  */
 function createSystemIdentify(
   ports: Pick<PipelinePorts, 'snapshot'>,
@@ -54,9 +54,9 @@ function createSystemIdentify(
 }
 
 /**
- * Creates the stage in place of kill switch, limits, decision and hold for requests of the gateway itself. They are sent
- * only through the connector of their order, with its credential. A kill switch causes a cancellation, and stops a test. A
- * test sends nothing but a read.
+ * Creates the stage that replaces kill switch, limits, decision and hold for requests of the gateway itself. Such a
+ * request is sent only through the connector of its order, with the credential of that connector. A kill switch refuses
+ * a credential test but no cancellation, which it has caused. A credential test may only send a read.
  */
 function createAuthoriseSystem(ports: PipelinePorts, reader: BodyReader): Stage<SystemRead, SystemDecided> {
   return {

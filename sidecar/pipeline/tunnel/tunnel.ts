@@ -22,7 +22,7 @@ export type Tunnels = {
   join(exchange: Answered, upstream: Duplex, head: string): Promise<void>
 }
 
-/** Timeout in milliseconds for the ClientHello, the same as for a request head. */
+/** Timeout in milliseconds for the ClientHello. */
 const HELLO_TIMEOUT_MS = 10_000
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 

@@ -16,8 +16,8 @@ export type RequestFraming =
   | { readonly kind: 'chunked' }
 
 /**
- * Text of the last request head that was written for one list of outbound headers. In B1 it saves 4 us of the CPU time
- * of a request.
+ * Text of the last request head that was written for one list of outbound headers. In the benchmark B1 the cached text
+ * saves 4 us of the CPU time of a request.
  */
 export class HeadText {
   #host = ''
@@ -46,7 +46,9 @@ export class HeadText {
 /** Values of a request head besides its outbound headers. `host`: value of the Host header. */
 export type HeadKey = { readonly host: string; readonly path: string; readonly method: string }
 
-/** A request line with the cache of its serialized head. With `headText` null, the head is serialized for this request. */
+/**
+ * A request line with the cache of its serialized head. With `headText` null, the head is serialized for this request.
+ */
 export type WholeRequest = RequestLine & { readonly host: string; readonly headText: HeadText | null }
 
 /** Returns the head of a request whose body is sent as a whole. `length`: its bytes; null without a body. */

@@ -20,7 +20,8 @@ const SESSION_WINDOW_BYTES = 16 * 1024 * 1024
 /** Time in milliseconds that a server has to answer a ping during a silent call. */
 const THERE_MS = 5_000
 /**
- * Maximum number of concurrent streams, even if the server allows more: a lost packet delays all streams of a connection.
+ * Maximum number of concurrent streams, even if the server allows more: a lost packet delays all streams of a
+ * connection.
  */
 const MAX_STREAMS = 100
 

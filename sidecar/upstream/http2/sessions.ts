@@ -26,7 +26,7 @@ export type Call = {
 export type SessionsOptions = { readonly probeMs?: number }
 
 const SWEEP_MS = 1_000
-/** Number of sweeps without a response of the server, from which on a session is pinged before its next call. */
+/** Number of sweeps without a response of the server after which a session is pinged before its next call. */
 const QUIET_SWEEPS = 5
 /**
  * Idle limit of a session in sweeps. Servers announce their close by GOAWAY, but middleboxes may drop a silent
@@ -41,7 +41,7 @@ const MAX_LOST = 3
 
 /**
  * Creates the pool of sessions by target. A target gets another session only when none of its sessions has capacity.
- * Like the HTTP/1.1 pool it has no limit.
+ * The number of sessions is not limited, like the number of connections in the HTTP/1.1 pool.
  */
 export function createSessions(dialer: Dialer, options: SessionsOptions = {}): Sessions {
   const { probeMs = PROBE_MS } = options

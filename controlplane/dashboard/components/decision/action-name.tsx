@@ -1,8 +1,8 @@
 import { UntrustedText } from '../text/untrusted-text.tsx'
 
 /**
- * Shows an action type, such as `codehost.pr.merge`, with its connector dimmed. The text is untrusted, because agents can
- * choose parts of an action type, such as tool names.
+ * Shows an action type, such as `codehost.pr.merge`, with its connector dimmed. The text is untrusted, because agents
+ * can choose parts of an action type, such as tool names.
  */
 export function ActionName({
   type,

@@ -9,8 +9,8 @@ export type Mutation<A extends readonly unknown[]> = {
 }
 
 /**
- * Returns a function that runs a write operation, with the state and the last error of the operation. Ignores a call while an
- * earlier call is in flight.
+ * Returns a function that runs a write operation, with the state and the last error of the operation. Ignores a call
+ * while an earlier call is in flight.
  */
 export function useMutation<A extends readonly unknown[]>(work: (...args: A) => Promise<void>): Mutation<A> {
   const [isBusy, setIsBusy] = useState(false)

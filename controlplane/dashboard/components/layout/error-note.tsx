@@ -3,7 +3,10 @@ import type { ApiError } from '../../api/api-error.ts'
 import { ManifestEditNote } from '../manifest/manifest-edit.tsx'
 import { Icon } from './icon.tsx'
 
-/** Shows an error with the message of the server and a retry button. */
+/**
+ * Shows an error, with a retry button if `onRetry` is set. An error with a manifest to commit is shown as this
+ * manifest.
+ */
 export function ErrorNote(props: {
   readonly error: ApiError
   readonly title?: string

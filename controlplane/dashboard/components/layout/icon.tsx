@@ -39,7 +39,8 @@ const PATHS = {
 export type IconName = keyof typeof PATHS
 
 /**
- * Renders a decorative icon, which is hidden from assistive technology, because a label beside the icon has the same meaning.
+ * Renders a decorative icon, which is hidden from assistive technology, because a label beside the icon has the same
+ * meaning.
  */
 export function Icon({ name, size = 18 }: { readonly name: IconName; readonly size?: number }) {
   return (

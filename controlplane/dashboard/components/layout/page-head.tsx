@@ -2,7 +2,10 @@ import { Group, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 import { usePendingCount } from '../../live/pending-count.tsx'
 
-/** Renders the heading of a page with its description and its actions. Sets the document title, with the number of pending approvals. */
+/**
+ * Renders the heading of a page with its description and its actions. Sets the document title, with the number of
+ * pending approvals.
+ */
 export function PageHead(props: {
   readonly title: string
   readonly about?: ReactNode

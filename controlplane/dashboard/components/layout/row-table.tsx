@@ -19,7 +19,8 @@ export type RowSelection<Row> = {
 }
 
 /**
- * Renders rows as a table on wide screens and as a list of cards on narrow screens. The first column is the title of a card.
+ * Renders rows as a table on wide screens and as a list of cards on narrow screens. The first column is the title of a
+ * card.
  */
 export function RowTable<Row>(props: {
   readonly rows: readonly Row[]
@@ -131,7 +132,7 @@ function Narrow<Row>({ rows, keyOf, columns, note, actions, selection }: Props<R
 
 type Selecting<Row> = { readonly keyOf: (row: Row) => string; readonly selection: RowSelection<Row> }
 
-/** Renders the check box of a row. A row without operations has none. */
+/** Renders the check box of a row; nothing for a row without operations. */
 function SelectRow<Row>({ row, keyOf, selection }: Selecting<Row> & { readonly row: Row }) {
   if (!selection.isSelectable(row)) return null
   const key = keyOf(row)

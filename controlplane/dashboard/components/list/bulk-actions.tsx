@@ -33,7 +33,10 @@ type Props<Row> = {
 
 type Result = { readonly text: string; readonly failures: readonly string[] }
 
-/** Renders the number of selected rows and the operations on all of them, and keeps the result of the last operation visible. */
+/**
+ * Renders the number of selected rows and the operations on all of them, and keeps the result of the last operation
+ * visible.
+ */
 export function BulkActions<Row>({ rows, keyOf, nameOf, selection, actions, onDone }: Props<Row>) {
   const [result, setResult] = useState<Result | null>(null)
   const runAll = async (action: BulkAction<Row>, chosen: readonly Row[], reason: string) => {

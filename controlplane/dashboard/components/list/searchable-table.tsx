@@ -15,14 +15,14 @@ type Props<Row> = {
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly nameOf: (row: Row) => string
-  /** Texts in which the search looks. */
+  /** Texts that the search matches. */
   readonly textsOf: (row: Row) => ReadonlyArray<string | null | undefined>
   readonly columns: readonly Column<Row>[]
   readonly note?: ((row: Row) => ReactNode) | undefined
   readonly actions?: ((row: Row) => ReactNode) | undefined
   /** Plural of the rows, such as `agents`. */
   readonly noun: string
-  /** Name of the search in the URL. Default: `q`. */
+  /** Name of the query parameter with the search text. Default: `q`. */
   readonly queryName?: string
   /** Number of rows that are shown before the button "Show all". Default: all rows. */
   readonly limit?: number
@@ -71,7 +71,7 @@ export function SearchableTable<Row>(props: Props<Row>) {
   )
 }
 
-/** Shown in place of the rows: `empty` for a list without rows, else that none of them matches the search. */
+/** Shown in place of the rows: `empty` for a list without rows, else a note that no row matches the search. */
 function NothingShown(props: {
   readonly noun: string
   /** Number of rows without the search. */
@@ -87,7 +87,10 @@ function NothingShown(props: {
   )
 }
 
-/** Returns the rows that match the search in the URL, without a search at most `limit` of them. */
+/**
+ * Returns the rows that match the search in the URL. Without a search these are all rows, at most `limit` until the
+ * user shows all.
+ */
 function useShown<Row>({ rows, textsOf, limit = rows.length }: Props<Row>, queryName: string) {
   const [query, change] = useQueryState()
   const [isWhole, setIsWhole] = useState(false)

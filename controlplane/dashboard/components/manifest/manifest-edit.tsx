@@ -41,7 +41,9 @@ export function ManifestEditNote({
   )
 }
 
-/** Reports whether the edit has neither a manifest nor a removal. The user must then change another object or a Secret. */
+/**
+ * Reports whether the edit has neither a manifest nor a removal. The user must then change another object or a Secret.
+ */
 function isRemedyAlone({ manifest, removed }: ManifestEdit): boolean {
   return manifest === '' && removed.length === 0
 }

@@ -9,7 +9,8 @@ type Props = {
   /** Accessible name of the scrolling region; required with `isBlock`. */
   readonly label?: string
   /**
-   * True adds a button to inline text that shows the rest of a long text, for texts that an approver needs for the decision.
+   * True adds a button to inline text that shows the rest of a long text, for texts that an approver needs for the
+   * decision.
    */
   readonly canGrow?: boolean
 }
@@ -18,8 +19,8 @@ const INLINE_LIMIT = 300
 const BLOCK_LIMIT = 4_000
 
 /**
- * Shows text from an agent or an upstream. The text is rendered as text only, hidden characters are made visible, and the
- * text stays within its box. Untrusted text can therefore neither run as script nor cover other parts of the page.
+ * Shows text from an agent or an upstream. The text is rendered as text only, hidden characters are made visible, and
+ * the text stays within its box. Untrusted text can therefore neither run as script nor cover other parts of the page.
  */
 export function UntrustedText({ text, isBlock = false, label = 'Text', canGrow = false }: Props) {
   const [isWhole, setIsWhole] = useState(false)

@@ -8,8 +8,8 @@ import { ApproverKeysDialog } from './approver-keys-dialog.tsx'
 import { PasswordDialog } from './password-dialog.tsx'
 
 /**
- * Shows the account menu: the signed-in user, password, approver keys, and sign-out. The menu opens when it mounts, because
- * the click on the account button mounts it.
+ * Shows the account menu: the signed-in user, password, approver keys, and sign-out. The menu opens when it mounts,
+ * because the click on the account button mounts it.
  */
 export function UserMenu() {
   const { signOut } = useSession()

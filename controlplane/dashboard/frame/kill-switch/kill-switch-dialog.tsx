@@ -45,7 +45,10 @@ export function KillSwitchDialog({
   )
 }
 
-/** Returns the reason that agents and users read. It names the user, because the banner shows nothing else about them. */
+/**
+ * Returns the reason that agents and users read. The reason names the user, because the banner has no other field for
+ * the user.
+ */
 function reasonBy(user: string, reason: string): string {
   return reason === '' ? `activated by ${user}` : `${reason} (${user})`
 }

@@ -7,12 +7,12 @@ export type PaletteEntry = {
   readonly id: string
   readonly kind: 'Page' | 'Agent' | 'Approval' | 'Search'
   readonly label: string
-  /** Further words by which the entry is found, also shown. */
+  /** Further text that the search matches, also shown. */
   readonly detail: string
   readonly href: string
 }
 
-/** The facts of a page by which it is found. */
+/** Fields of a page that the palette shows and searches. */
 type PalettePage = { readonly path: string; readonly title: string; readonly group: string }
 
 export type PaletteSources = {
@@ -25,8 +25,9 @@ export type PaletteSources = {
 const MAX_ENTRIES = 20
 
 /**
- * Returns the entries for a text, those whose label begins with it first. Each word must occur in label, detail or kind.
- * Without a text: the pages and the pending approvals.
+ * Returns the entries whose label, detail or kind contains each word of the text; labels that begin with the first word
+ * come first. The last entry searches the traffic log, for users who may read it. Without a text: the pages and the
+ * pending approvals.
  */
 export function entriesFor(text: string, sources: PaletteSources): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)

@@ -24,7 +24,7 @@ import { RunningInstances } from './running-instances.tsx'
 const NEWEST = 10
 const PENDING = { query: { status: 'pending', limit: 200 } } as const
 
-/** Shows one agent: state, pending approvals, newest requests, and what it may do by connector. */
+/** Shows one agent: state, pending approvals, newest requests, and effective permissions by connector. */
 export function AgentDetail({ agent }: { readonly agent: AgentView }) {
   const { may } = useSession()
   const { name } = agent

@@ -162,7 +162,7 @@ function Chosen({ name, agents }: { readonly name: string; readonly agents: Reso
   return (
     <Loaded of={agents}>
       {({ agents: rows }) => {
-        // A new agent may have the name of a revoked one, which the list has further down.
+        // A new agent may have the name of a revoked agent, which comes later in the list.
         const agent =
           rows.find((row) => row.name === name && row.status !== 'revoked') ??
           rows.find((row) => row.name === name)

@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import type { AgentView } from '../../../../core/wire/agents.ts'
 import { InstanceLink } from '../../components/text/instance-link.tsx'
 
-/** Number of instances that are named. */
+/** Maximum number of instances that are named. */
 const NAMED = 5
 
 /** Names the running instances of an agent. */

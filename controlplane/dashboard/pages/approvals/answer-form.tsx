@@ -16,7 +16,7 @@ import { UndoButton } from './undo-button.tsx'
 
 type Props = {
   readonly card: ApprovalCard
-  /** Called with the answer, or with null when another approver had ended the approval before. */
+  /** Called with the answer, or with null when the user dismisses a card whose approval had already ended. */
   readonly onAnswered: (approved: boolean | null) => void
   /** Called when the answer was accepted and further approver groups must answer. */
   readonly onPartly: () => void
@@ -93,8 +93,8 @@ export function AnswerForm({ card, onAnswered, onPartly }: Props) {
 }
 
 /**
- * Shows why an answer failed. After a final error (404, 409, 410), the approver can dismiss the card. After any other error,
- * the approver can retry.
+ * Shows why an answer failed. After a final error (404, 409, 410), the approver can dismiss the card. After any other
+ * error, the approver can retry.
  */
 function AnswerError({ error, onDismiss }: { readonly error: ApiError; readonly onDismiss: () => void }) {
   const isSettled = error.status === 404 || error.status === 409 || error.status === 410

@@ -111,7 +111,9 @@ function Answered({ card, isLinked, onUndone }: AnsweredProps) {
   )
 }
 
-/** Renders the button that withdraws an approval, as long as it was not used and its time is not over. */
+/**
+ * Renders the button that withdraws an approval, while the approval is unused and `withdrawable_until` has not passed.
+ */
 function Undo({ card, onUndone }: Pick<AnsweredProps, 'card' | 'onUndone'>) {
   const { may } = useSession()
   const isLapsed = usePast(card.withdrawable_until ?? card.created_at)

@@ -67,7 +67,10 @@ const ACCESS_APPROVED =
   'No request waited, so nothing was sent. A grant or permission that you made covers later requests; without one, the agent has no more access than before.'
 const UNDONE = 'The approval is withdrawn. Nothing passes by it.'
 
-/** A gateway with a waiting request uses the approval at once; other approvals wait for the agent. */
+/**
+ * Reports whether the approval can be withdrawn. A gateway uses the approval of a waiting request at once; other
+ * approvals stay unused until the agent acts.
+ */
 function isUndoable({ left_at: leftAt, kind, access_request: isAccess }: ApprovalCard): boolean {
   return kind === 'action' || leftAt != null || isAccess === true
 }

@@ -17,8 +17,8 @@ type Props = {
 }
 
 /**
- * Lists pending approvals, those that expire first on top. Cards keep their position and their input while other cards are
- * added or removed.
+ * Lists pending approvals, those that expire first on top. Cards keep their position and their input while other cards
+ * are added or removed.
  */
 export function Inbox({ pending, linkedId, onAnswered }: Props) {
   const list = useRef<HTMLDivElement>(null)
@@ -104,8 +104,8 @@ function GoneNote({ id }: { readonly id: string }) {
 }
 
 /**
- * Moves the keyboard focus to the next card, because browsers reset the focus to the top of the page when they remove the
- * focused card.
+ * Moves the keyboard focus to the next card, because browsers reset the focus to the top of the page when they remove
+ * the focused card.
  */
 function focusNext(list: HTMLElement | null, id: string): void {
   const cards = [...(list?.querySelectorAll<HTMLElement>('[data-approval], [data-result]') ?? [])]

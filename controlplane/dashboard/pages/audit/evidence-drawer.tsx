@@ -127,7 +127,7 @@ function stepsOf({ events, approvals, requests }: EvidenceReply, names: Names): 
 }
 
 function EventBody({ event, who }: { readonly event: AuditEntry; readonly who: string }) {
-  // `who` names the actor.
+  // The detail `actor` is omitted, because `who` already names the actor.
   const facts = Object.entries(event.details).filter(([name, value]) => name !== 'actor' && !isEmpty(value))
   return (
     <FactList

@@ -8,7 +8,7 @@ export type Names = {
   readonly actorOf: (event: AuditEntry) => string
 }
 
-/** Resolves the ids of events to names. The id of a deleted object is shown as the id. */
+/** Resolves the ids of events to names. The id of a deleted object stays unresolved. */
 export function useNames(): Names {
   const agents = useResource('GET /api/dashboard/agents', {}).data?.agents
   const users = useResource('GET /api/dashboard/users', {}).data?.users

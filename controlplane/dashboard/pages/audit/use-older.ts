@@ -7,8 +7,8 @@ import type { AuditFilterQuery } from './audit-query.ts'
 type Older = { readonly key: string; readonly events: readonly AuditEntry[]; readonly cursor: string | null }
 
 /**
- * Returns the newest page and the older pages that the user loaded, without duplicates. A change of filters discards the
- * older pages.
+ * Returns the newest page and the older pages that the user loaded, without duplicates. A change of filters discards
+ * the older pages.
  */
 export function useOlder(filter: AuditFilterQuery, newest: AuditReply | null, limit: number) {
   const key = JSON.stringify(filter)

@@ -6,7 +6,10 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 export type ImportPreview = NonNullable<ImportReply['preview']>
 type Item = ImportPreview[number]
 
-/** Shows which items of a bundle are new, changed, the same or invalid, with the button that imports the new and changed. */
+/**
+ * Shows which items of a bundle are new, changed, the same or invalid, with the button that imports the new and
+ * changed.
+ */
 export function BundlePreview(props: {
   readonly preview: ImportPreview
   readonly onImport: () => void

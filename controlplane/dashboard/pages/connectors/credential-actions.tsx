@@ -12,8 +12,8 @@ import { useSession } from '../../session/session.tsx'
 type Props = { readonly row: ConnectorView; readonly onDone: () => void }
 
 /**
- * Sets and tests the credential of a connector, or shows the steps that set it elsewhere. `children` are further buttons of
- * the row.
+ * Sets and tests the credential of a connector, or shows the steps that set it elsewhere. `children` are further
+ * buttons of the row.
  */
 export function CredentialActions({ row, onDone, children }: Props & { readonly children?: ReactNode }) {
   const { may } = useSession()
@@ -121,7 +121,10 @@ function Steps({ row, text }: { readonly row: ConnectorView; readonly text: stri
   )
 }
 
-/** Sends a read with the credential through the gateway. `text` says whom the provider names, or the error. */
+/**
+ * Tests the credential with a read request through the gateway. `text` is the result, such as the account that the
+ * provider names, or the error; null before the first test.
+ */
 function useCredentialTest(row: ConnectorView) {
   const [detail, setDetail] = useState<string | null>(null)
   const test = useMutation(async () => {

@@ -4,7 +4,7 @@ import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 type Minted = NonNullable<ConnectorView['minted']>
 type Props = {
   readonly minted: Minted
-  /** Variable, path or command of a source that the control plane reads itself. */
+  /** Variable, path or command of a source that the control plane reads itself; null for other sources. */
   readonly name: string | null
 }
 

@@ -11,7 +11,9 @@ import { connectorProblem, EMPTY_DRAFT, newConnector, requestOf } from '../get-s
 
 type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly onSaved: () => void }
 
-/** Renders the dialog that adds a connector. The access rule of the connector is stored as permissions for all agents. */
+/**
+ * Renders the dialog that adds a connector. The access rule of the connector is stored as permissions for all agents.
+ */
 export function NewConnector({ isOpen, onClose, onSaved }: Props) {
   const overview = useResource('GET /api/dashboard/overview', isOpen ? {} : null)
   const catalogue = useResource('GET /api/dashboard/catalogue', isOpen ? {} : null)

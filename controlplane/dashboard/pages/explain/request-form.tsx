@@ -14,7 +14,10 @@ import { AgentInput } from './agent-input.tsx'
 const DEFAULT_METHOD = 'GET'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
-/** Renders the form that explains the decision on a request, given by method and URL. The URL of the page holds the input. */
+/**
+ * Renders the form that explains the decision on a request, given by method and URL. The URL of the page holds the
+ * input.
+ */
 export function RequestForm() {
   const [query, change] = useQueryState()
   const [method, setMethod] = useState(query['method'] ?? DEFAULT_METHOD)

@@ -1,8 +1,8 @@
 export type AgentCommand = { readonly title: string; readonly about: string; readonly text: string }
 
 /**
- * Returns the commands that start the agent: one for the machine of the gateway, and one with proxy variables for any other
- * machine, unless the gateway listens on loopback only.
+ * Returns the commands that start the agent: one for the machine of the gateway, and one with proxy variables for any
+ * other machine, unless the gateway listens on loopback only.
  */
 export function agentCommands(facts: {
   /** Command line of this installation. */

@@ -86,7 +86,7 @@ export function ConnectorForm({ draft, kind, onChange, onRemove }: Props) {
   )
 }
 
-/** Edits the name and the hosts of a connector that is for no provider. */
+/** Edits the name and the hosts of a connector whose type has no hosts of its own. */
 function OwnHosts({ draft, onChange }: Pick<Props, 'draft' | 'onChange'>) {
   return (
     <>

@@ -93,8 +93,8 @@ export function connectorProblem(draft: ConnectorDraft): string | null {
 }
 
 /**
- * Returns the problem of a pattern, or null. A pattern must be a dotted name of this connector, optionally with an asterisk
- * at the end. The server validates the pattern fully.
+ * Returns the problem of a pattern, or null. A pattern must be a dotted name of this connector, optionally with an
+ * asterisk at the end. The server validates the pattern fully.
  */
 export function patternProblem(pattern: string, type: string): string | null {
   if (!pattern.startsWith(`${type}.`)) return `must start with "${type}."`

@@ -10,7 +10,9 @@ import { agentCommands, gatewayCommand } from './agent-commands.ts'
 import type { Draft } from './draft.ts'
 import { FirstRequest } from './first-request.tsx'
 
-/** Shows the result of the wizard: the agent's key, the commands that start the agent, and the agent's first request. */
+/**
+ * Shows the result of the wizard: the agent's key, the commands that start the agent, and the agent's first request.
+ */
 export function Ready({ reply, draft }: { readonly reply: SetUpGatewayReply; readonly draft: Draft }) {
   const overview = useResource('GET /api/dashboard/overview', {}, { on: ['gateways'] })
   const gateway = overview.data?.gateways.find(({ id }) => id === reply.gateway_id)

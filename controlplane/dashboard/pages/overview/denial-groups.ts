@@ -11,7 +11,7 @@ export type DenialGroup = {
   readonly others: number
 }
 
-/** During a rolling upgrade, a replica of an older version sends no count of the agent. */
+/** Denial from the API. During a rolling upgrade, a replica of an older version sends no `agent_count`. */
 type Given = Omit<Denial, 'agent_count'> & Partial<Pick<Denial, 'agent_count'>>
 
 /** Groups denials by agent, the agent with the most denials first. */

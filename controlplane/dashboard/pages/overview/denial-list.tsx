@@ -9,7 +9,10 @@ import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { type Denial, type DenialGroup, groupDenials } from './denial-groups.ts'
 
-/** Lists the most frequent denials by agent. The usual cause is a missing permission, or an agent that repeats refused requests. */
+/**
+ * Lists the most frequent denials by agent. The usual cause is a missing permission, or an agent that repeats refused
+ * requests.
+ */
 export function DenialList({ denials }: { readonly denials: ActivityReply['denials'] }) {
   return (
     <Panel title="Most frequent denials">

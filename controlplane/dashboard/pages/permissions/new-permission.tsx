@@ -13,7 +13,9 @@ type Props = { readonly isOpen: boolean; readonly onClose: () => void; readonly 
 
 const ALL_AGENTS = '*'
 
-/** Renders the dialog that adds a permission. The new permission replaces a permission with the same pattern and agent. */
+/**
+ * Renders the dialog that adds a permission. The new permission replaces a permission with the same pattern and agent.
+ */
 export function NewPermission({ isOpen, onClose, onSaved }: Props) {
   const overview = useResource('GET /api/dashboard/overview', isOpen ? {} : null)
   const agents = useResource('GET /api/dashboard/agents', isOpen ? {} : null)

@@ -17,8 +17,8 @@ import { useSession } from '../../session/session.tsx'
 import { NewPermission } from './new-permission.tsx'
 
 /**
- * Number of permissions that are listed before the button "Show all". The number is small, because the effective permissions
- * are below the list.
+ * Number of permissions that are listed before the button "Show all". The number is small, because the effective
+ * permissions are below the list.
  */
 const FEW = 6
 const FEW_NARROW = 2
@@ -100,7 +100,7 @@ function For({ agent }: { readonly agent: string }) {
 
 function Remove({ row, onRemoved }: { readonly row: PermissionView; readonly onRemoved: () => void }) {
   const { isYaml } = useSession()
-  // The column Source names the manifest.
+  // A permission of a manifest is removed there. The column Source names the manifest.
   if (isReadOnly(row) && !isYaml) return null
   return (
     <ConfirmButton

@@ -107,7 +107,8 @@ const colours = ViewPlugin.fromClass(
 )
 
 /**
- * Handles typing over a selection. Browsers insert inline styles at the selection, which the content security policy blocks.
+ * Handles typing over a selection. Browsers insert inline styles at the selection, which the content security policy
+ * blocks.
  */
 const typing = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -127,8 +128,8 @@ function completion() {
   const catalogue = readCatalogue()
   return autocompletion({
     icons: false,
-    // The list shows a window of options around the selected one and does not scroll: a region that scrolls would need the
-    // keyboard focus, which stays in the text.
+    // The list shows a window of options around the selected one and does not scroll: a region that scrolls would need
+    // the keyboard focus, which stays in the text.
     maxRenderedOptions: SHOWN_OPTIONS,
     override: [({ state, pos, explicit }) => completionsAt(state.sliceDoc(0, pos), catalogue, explicit)],
     // A connector type, such as `codehost.`, is the beginning of an action name.

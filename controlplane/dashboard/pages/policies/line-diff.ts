@@ -7,8 +7,8 @@ export type DiffLine = {
 }
 
 /**
- * Maximum number of changed lines of a diff, which bounds time and memory. A diff with more changes shows the whole text as
- * replaced.
+ * Maximum number of changed lines of a diff, which bounds time and memory. A diff with more changes shows the whole
+ * text as replaced.
  */
 const MAX_CHANGES = 4_000
 

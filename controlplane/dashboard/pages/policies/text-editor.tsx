@@ -16,8 +16,8 @@ type Props = {
 }
 
 /**
- * Renders a text editor that marks problems at their lines. The editor library is a chunk of its own that loads with the
- * first editor.
+ * Renders a text editor that marks problems at their lines. The editor library is a chunk of its own that loads with
+ * the first editor.
  */
 export function TextEditor({ text, problems, isReadOnly, label, onChange }: Props) {
   const box = useRef<HTMLDivElement>(null)

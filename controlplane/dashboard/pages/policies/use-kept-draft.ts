@@ -42,7 +42,9 @@ function draftOfStored(policy: PolicyDetails | null): PolicyDraft {
   return policy === null ? NEW_DRAFT : draftOf(policy)
 }
 
-/** Lets the browser ask for a confirmation before a tab with unsaved changes closes, because the tab keeps them. */
+/**
+ * Requests a confirmation by the browser before a tab with unsaved changes closes, because only this tab stores them.
+ */
 function useUnloadWarning(isChanged: boolean): void {
   useEffect(() => {
     if (!isChanged) return

@@ -93,7 +93,10 @@ export function SettingsForm({ values, onSaved }: { readonly values: Values; rea
   )
 }
 
-/** @param saved Labels of the settings of the last save. */
+/**
+ * Returns the state of the form as text. `count`: number of unsaved changes. `saved`: labels of the settings that the
+ * last save changed.
+ */
 function stateText(count: number, saved: readonly string[]): string {
   if (count > 0) return `${count} ${count === 1 ? 'change' : 'changes'} to save.`
   return saved.length === 0 ? 'No changes.' : `Saved: ${saved.join(', ')}.`

@@ -78,7 +78,10 @@ export function SignInPage({
   )
 }
 
-/** Shows the sign-in through the identity provider first, then the sign-in by password. Invitations always use a password. */
+/**
+ * Shows the sign-in through the identity provider first, then the sign-in by password. Invitations always use a
+ * password.
+ */
 function SignInMethods(props: {
   readonly options: AuthOptionsReply
   readonly mode: AuthMode
@@ -129,8 +132,8 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
 }
 
 /**
- * Returns the authentication modes of the control plane; null while they load. If the request fails, the password form shows
- * the error when the user submits it.
+ * Returns the authentication modes of the control plane; null while they load. If the request fails, the password form
+ * shows the error when the user submits it.
  */
 function useOptions(): AuthOptionsReply | null {
   const [options, setOptions] = useState<AuthOptionsReply | null>(null)

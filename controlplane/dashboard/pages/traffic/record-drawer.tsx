@@ -16,7 +16,8 @@ type Props = {
 }
 
 /**
- * Shows the details of one record: the recorded decision, the facts of the request, and the decision under the current rules.
+ * Shows the details of one record: the recorded decision, the facts of the request, and the decision under the current
+ * rules.
  */
 export function RecordDrawer({ id, known, onClose }: Props) {
   const listed = known.find((record) => record.id === id)

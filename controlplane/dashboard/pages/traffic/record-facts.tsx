@@ -70,8 +70,8 @@ function latencyText({ latency_ms: total, overhead_ms: gateway }: TrafficRecord)
 }
 
 /**
- * Links to the evidence of the action on the audit page. For users without the right to read the audit log, shows only the id
- * of the action.
+ * Links to the evidence of the action on the audit page. For users without the right to read the audit log, shows only
+ * the id of the action.
  */
 function AuditLink({ id }: { readonly id: string }) {
   const { may } = useSession()

@@ -10,7 +10,9 @@ import { decisionSourceLabel } from '../../labels/decision-source-labels.ts'
 import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** Denial reasons whose label is omitted when the record has a more detailed reason (`why`), because it states the same. */
+/**
+ * Denial reasons whose label is omitted when the record has a more detailed reason (`why`), because it states the same.
+ */
 const EXPLAINED: ReadonlySet<string> = new Set([
   ...['permission', 'policy', 'policy_invalid'],
   ...['kill_switch', 'agent', 'credential'],
@@ -59,7 +61,7 @@ export function RecordedDecision({ record }: { readonly record: TrafficRecord })
   )
 }
 
-/** Reports whether `why` states the reason. The reason of an allowed request is the text of its rule. */
+/** Reports whether `why` repeats the reason of the record. For an allowed request, both are the text of the rule. */
 function isRepeated(reason: string, why: RecordWhy | null | undefined): boolean {
   return why != null && (EXPLAINED.has(reason) || reason === why.reason)
 }
@@ -77,7 +79,9 @@ function Reason({ why }: { readonly why: RecordWhy }) {
   )
 }
 
-/** Returns the permission that decided. Null for an aggregate record whose requests have different permissions, or none. */
+/**
+ * Returns the permission that decided. Null for an aggregate record whose requests have different permissions, or none.
+ */
 function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
   if (permission === null) return refusals ? null : 'none matched'
   return (

@@ -8,8 +8,8 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 export type Refusals = NonNullable<TrafficRecord['refusals']>
 
 /**
- * Formats the refusals of an aggregate record, for example as `1,240 refusals, 87 targets, 14:03:10 to 14:03:59`. The times
- * are last, because table columns can truncate the text.
+ * Formats the refusals of an aggregate record, for example as `1,240 refusals, 87 targets, 14:03:10 to 14:03:59`. The
+ * times are last, because table columns can truncate the text.
  */
 export function RefusalsText({ refusals }: { readonly refusals: Refusals }) {
   const { count, first, last, distinct_targets: targets, more_targets: isMore } = refusals

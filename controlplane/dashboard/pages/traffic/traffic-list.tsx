@@ -141,8 +141,8 @@ function Decision({ record: { decision, note, refusals } }: { readonly record: T
 }
 
 /**
- * Renders a row of the list as a link element, so that users can open the record in a new tab, copy the link, and reach the
- * row by keyboard.
+ * Renders a row of the list as a link element, so that users can open the record in a new tab, copy the link, and reach
+ * the row by keyboard.
  */
 function RecordLink({
   record,

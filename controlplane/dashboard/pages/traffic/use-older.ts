@@ -13,8 +13,8 @@ type Older = {
 }
 
 /**
- * Returns the newest page and the older pages that the user loaded, without duplicates. A change of filters discards the
- * older pages.
+ * Returns the newest page and the older pages that the user loaded, without duplicates. A change of filters discards
+ * the older pages.
  */
 export function useOlder(filters: Filters, newest: Reply | null, limit: number) {
   const key = JSON.stringify(filters)

@@ -25,10 +25,10 @@ type UserApprovalDeps = EvaluationDeps & {
 }
 
 /**
- * Returns the id of the approval that approvers gave for exactly this action; null when rules alone allowed the action.
- * The id comes from the database and never from a token. The approval is valid only under the same rules and while its
- * approvers still have the right to answer. For an approval that a gateway's hold opened, the rules are compared later,
- * when the gateway requests the hold again.
+ * Returns the id of the approval that approvers gave for exactly this action; null when rules alone allowed the action,
+ * and when the approval is no longer valid. An approval is valid only under the same rules and while its approvers
+ * still have the right to answer. For an approval that a gateway's hold opened, the rules are compared later, when the
+ * gateway requests the hold again. The id comes from the database and never from a token.
  */
 export async function userApproval(
   deps: UserApprovalDeps,

@@ -20,7 +20,7 @@ export async function sendHaveGateway(q: Query, askId: string): Promise<void> {
 
 /**
  * Offers an order, which instructs a gateway to execute an action, to the replica to which the gateway is connected.
- * Deletes orders that no replica took within 5 minutes.
+ * Deletes orders that are older than 5 minutes.
  */
 export async function offerOrder(q: Query, gatewayId: string, order: Order): Promise<void> {
   await q.query(
@@ -60,14 +60,14 @@ export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
 }
 
 /**
- * Value of the process id for a result that one replica sends to the replica of the order. A gateway process never has
- * an empty id.
+ * Value of `processId` for a result that the replica which took the order passes on to the replica that offered the
+ * order. No gateway process has an empty id.
  */
 export const PASSED_ON = ''
 
 /**
- * Stores a result for the replica that waits for it. `processId`: id of the gateway process that sent the result, or
- * `PASSED_ON`.
+ * Stores a result for the replica that waits for it. `processId`: id of the gateway process that sent the result to
+ * this replica, or `PASSED_ON`. Deletes results that are older than 5 minutes.
  */
 export async function putResult(q: Query, result: ResultBody, processId: string): Promise<void> {
   await q.query(
@@ -79,8 +79,8 @@ export async function putResult(q: Query, result: ResultBody, processId: string)
 }
 
 /**
- * Returns the result that the given gateway process sent for the order, and deletes the row, because responses of
- * upstreams must not remain stored.
+ * Returns the result of the order that was stored for this process id, and deletes the row, because responses of
+ * upstreams must not remain stored. Undefined when no such result is stored.
  */
 export async function takeResult(
   q: Query,

@@ -12,8 +12,8 @@ export type ExecutionPlaceDeps = Pick<EvaluationDeps, 'knownAction'> & {
 }
 
 /**
- * The connectors, gateway and agent of an execution. `request`: HTTP request of the action; null when the agent's
- * gateway has no connector for the action.
+ * Connectors, gateway and agent of an execution. `request`: HTTP request of the action; null when the agent's gateway
+ * has no connector for the action.
  */
 export type ExecutionPlace = {
   readonly place: Place

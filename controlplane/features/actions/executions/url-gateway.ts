@@ -119,8 +119,7 @@ function callOf({ agent, agentKey, scheme, request }: ProxiedRequest) {
 }
 
 /**
- * Returns the header fields of the request, without those of the connection to the gateway. Adds the header `Accept`
- * for any media type when the request has none.
+ * Returns the header fields for the upstream. Adds the header `Accept` for any media type when the request has none.
  */
 export function proxiedHeaders({ headers }: ExecuteRequest): RawHeaders {
   const accepts = headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === 'accept')

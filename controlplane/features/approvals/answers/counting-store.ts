@@ -9,8 +9,8 @@ const ANSWERS_HERE = `exists (
   where held.role <> 'viewer' and (coalesce(held.namespaces, 'null') = 'null' or held.namespaces ? ${NAMESPACE}))`
 
 /**
- * SQL condition that is true when the user `u` may answer for groups without members: owners, and admins of all
- * namespaces.
+ * SQL condition that is true when the account `u` may give `answer` for groups of which it is not a member: the account
+ * is owner or admin of all namespaces, and none of these groups has an active member.
  */
 const STANDS_IN = `u.role in ('owner', 'admin') and u.namespaces is null and not exists (
   select from jsonb_array_elements_text(answer->'groups') as answered(group_name)
@@ -19,8 +19,9 @@ const STANDS_IN = `u.role in ('owner', 'admin') and u.namespaces is null and not
 
 /**
  * SQL condition that is true when the account `u` with the identity `i` still has the right to give the stored
- * `answer`. The account must be active, not ended by the identity provider, have a role that may answer in the agent's
- * namespace, and be in the groups of the answer.
+ * `answer`. The account must be active, not ended by the identity provider, and have a role that may answer in the
+ * agent's namespace. The account must also be in the groups of the answer, or be permitted to answer for groups without
+ * members.
  */
 export const ANSWER_COUNTS = `u.status = 'active' and ${identityStateSql('i')} <> 'ended' and ${ANSWERS_HERE}
   and (answer->'groups' <@ to_jsonb(u.groups) or ${STANDS_IN})`

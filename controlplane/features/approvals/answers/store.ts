@@ -64,7 +64,10 @@ export async function dropVoidAnswers(
   return rows[0] ?? row
 }
 
-/** Reports whether an approved hold can still be used: no request has used it, and its window of `windowS` seconds is open. */
+/**
+ * Reports whether an approved hold can still be used: no request has used the hold, and fewer than `windowS` seconds
+ * have passed since the approval.
+ */
 export async function isUnused(q: Query, id: string, windowS: number): Promise<boolean> {
   const { rowCount } = await q.query(
     `select from approvals where id = $1 and status = 'approved' and spent_at is null

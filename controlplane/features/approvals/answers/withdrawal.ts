@@ -32,10 +32,10 @@ export type WithdrawalDeps = {
 }
 
 /**
- * Withdraws an approval that no gateway has used yet, with the grant that its answer made: the approval is cancelled. While
- * other groups must answer, withdraws only the user's own answer, and the approval stays pending. Every user who may answer
- * may withdraw, because a withdrawal only tightens. Throws `not_found`, and `conflict` if the approval can no longer be
- * withdrawn.
+ * Withdraws an approval that no gateway has used yet: cancels the approval and revokes the grant that its answer made.
+ * While other groups must still answer, withdraws only the user's own answer, and the approval stays pending. Every
+ * user who may answer may withdraw, because a withdrawal only tightens. Throws `not_found`, and `conflict` if the
+ * approval can no longer be withdrawn.
  */
 export async function withdraw(
   q: Query,
@@ -70,7 +70,7 @@ async function withdrawAnswer(q: Query, row: ApprovalRow, { userId }: Withdrawal
   await outdateCard(q, row.id)
 }
 
-/** Reports whether the approval is unused. Cancels the action of an unused approval of an action. */
+/** Reports whether the approval is unused. For an unused approval of the kind `action`, also cancels the action. */
 async function isWithdrawable(
   q: Query,
   { id, kind, actId }: ApprovalRow,

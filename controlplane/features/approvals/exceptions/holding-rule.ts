@@ -3,11 +3,13 @@ import { readStoredPolicy } from '../../../../core/decision/policies/policy-docu
 import type { HeldBy } from '../../../../core/wire/gateway/hold.ts'
 
 /**
- * Returns the name of the rule of a policy that holds a request: the rule that the card names, or the only one that requires
- * approval of these groups. Null if several rules do.
+ * Returns the name of the rule by which a policy holds a request: the rule that the card names, otherwise the only rule
+ * that requires approval of these groups. Null if several rules, or none, require approval of these groups.
  *
- * @param holding The policy; `rule` is its label, as in `matchedRule`.
- * @param matchedRule Label `policy: rule` of the rule that determined the decision.
+ * @param policyYaml Text of the policy.
+ * @param holding Entry of the policy in `held_by` of the card. Its `rule` is the label of the policy, as in
+ *   `matchedRule`.
+ * @param matchedRule Label `policy: rule` of the rule that determined the decision; null if the card names no rule.
  */
 export function holdingRule(
   policyYaml: string,

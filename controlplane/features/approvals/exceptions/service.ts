@@ -30,14 +30,14 @@ export type AskedExceptions = {
   /** Id of the approval. */
   readonly id: string
   readonly target: ExceptionTarget
-  /** Namespaces in which the caller may read approvals, and policies. */
+  /** Namespaces in which the caller may read approvals. */
   readonly approvals: Namespaces
   readonly policies: Namespaces
 }
 
 /**
- * Returns an exception for each policy that holds a request: the changed text with the results of its tests. Stores nothing.
- * Throws `not_found` for an approval of another namespace.
+ * Returns an exception for each policy that holds a request: the changed text of the policy with the results of its
+ * tests. Stores nothing. Throws `not_found` for an approval of another namespace.
  */
 export type PolicyExceptions = (asked: AskedExceptions) => Promise<ExceptionsReply>
 
@@ -106,7 +106,10 @@ async function exceptionIn(
   }
 }
 
-/** Returns the texts to compare: of the policy, or of its manifest, because a manifest is the source of its policy. */
+/**
+ * Returns the texts before and after the exception. For a policy of a manifest, these are texts of the manifest,
+ * because the manifest is the source of the policy.
+ */
 function textsOf(context: Context, policy: PolicyRow, text: string) {
   if (policy.source === 'api') return { kind: 'text' as const, before: policy.policyYaml, after: text }
   return {

@@ -13,7 +13,10 @@ export type EndedGrant = {
   readonly actor: Actor
 }
 
-/** Revokes a grant, and cancels the holds that it released and that no request has used. Returns false for a revoked grant. */
+/**
+ * Revokes a grant, and cancels the holds that the grant released and that no request has used. Returns false when the
+ * grant was revoked before.
+ */
 export async function endGrant(q: Query, { id, orgId, by, actor }: EndedGrant): Promise<boolean> {
   const row = await revokeGrant(q, id, by)
   if (row === undefined) return false

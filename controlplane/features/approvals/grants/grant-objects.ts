@@ -13,7 +13,10 @@ import { findGrantOfObject, type GrantRow, listShownGrants } from './store.ts'
 
 type ObjectName = { readonly namespace: string; readonly name: string }
 
-/** Returns the active grants of Gateways of the cluster, each as the Permission that shows it. */
+/**
+ * Returns the active grants of Gateways of the cluster. Each grant has the form of the Permission that shows it in the
+ * cluster.
+ */
 export async function listGrantObjects(q: Query): Promise<readonly GrantObject[]> {
   return (await listShownGrants(q)).map(({ isStored, ...row }) => ({
     ...grantPermission(clusterGrant(row)),
@@ -22,8 +25,8 @@ export async function listGrantObjects(q: Query): Promise<readonly GrantObject[]
 }
 
 /**
- * Reports what a Permission of a manifest is: an ordinary one, the Permission of a grant (also of an ended one), or an
- * ordinary one with fields of grants that have no effect, with the reason as a sentence.
+ * Classifies the Permission of a manifest. `ordinary`: it has no fields of a grant. `grant`: it shows a grant, which
+ * may have ended. `warning`: its fields of a grant have no effect; the text is the reason, as a sentence.
  */
 export async function judgeGrantObject(
   q: Query,

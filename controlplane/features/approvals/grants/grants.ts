@@ -4,7 +4,7 @@ import type { HeldBy } from '../../../../core/wire/gateway/hold.ts'
 import type { Query } from '../../../db/query.ts'
 import { listPoliciesById, type PolicyRow } from '../../policies/rows.ts'
 
-/** Policies that hold a request, as they are in force. */
+/** Restrictions on grants by the policies that hold a request, as these policies are stored now. */
 export type HoldingPolicies = {
   /** Reason why the policies permit no grant, as a sentence; null if they permit one. */
   readonly obstacle: string | null
@@ -12,7 +12,7 @@ export type HoldingPolicies = {
   readonly allowsGrants: boolean
 }
 
-/** Reads the policies that hold a request, and whether they permit a grant. */
+/** Reads the policies that hold a request, and returns whether they permit a grant. */
 export async function holdingPolicies(
   q: Query,
   held: HeldBy,

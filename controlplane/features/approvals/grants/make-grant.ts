@@ -15,11 +15,11 @@ import type { ApprovalRow } from '../rows.ts'
 import { holdingPolicies } from './grants.ts'
 import { type GrantRow, insertGrant } from './store.ts'
 
-/** A grant that an answer asks for. `mayWritePermissions`: whether the user has the right to write permissions. */
+/** A grant that an answer requests. `mayWritePermissions`: whether the user has the right to write permissions. */
 export type GrantOfAnswer = { readonly request: GrantRequest; readonly mayWritePermissions: boolean }
 
 export type MakeGrant = {
-  /** The approval with the answer that makes the grant as its last one. */
+  /** The approval. Its last answer is the answer that requests the grant. */
   readonly row: ApprovalRow
   readonly grant: GrantOfAnswer
   readonly orgId: string
@@ -29,8 +29,9 @@ export type MakeGrant = {
 }
 
 /**
- * Stores a grant in the transaction of the answer that makes it. Throws `conflict` if no grant can cover the request,
- * `forbidden` for a user who may not make one, and `validation` for parameters that the request does not have.
+ * Stores a grant in the transaction of the answer that requests it. Throws `conflict` if no grant can cover the
+ * request, `forbidden` for a user who may not make a grant, and `validation` for parameters that the request does not
+ * have.
  */
 export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
   const { row, grant, orgId, by, actor } = given
@@ -71,7 +72,7 @@ export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
   return stored
 }
 
-/** Returns the rules that hold the request. Throws `conflict` if no grant, or not the requested one, can cover it. */
+/** Returns the rules that hold the request. Throws `conflict` if the requested grant cannot cover the request. */
 function coverable({ kind, card }: ApprovalRow, { target }: GrantRequest): HeldBy {
   const obstacle = kind === 'hold' ? grantObstacle(card) : 'Grants cover requests through a gateway.'
   if (obstacle !== null || card.held_by === undefined)
@@ -80,7 +81,10 @@ function coverable({ kind, card }: ApprovalRow, { target }: GrantRequest): HeldB
   return card.held_by
 }
 
-/** Returns the values that the grant compares. Throws for parameters that the request does not have. */
+/**
+ * Returns the parameters and the query that later requests must have. Throws `validation` for parameters that the
+ * request does not have, and `conflict` for values that cannot be compared.
+ */
 function valuesOf({ card }: ApprovalRow, { parameters }: GrantRequest) {
   const { missing, incomparable, ...compared } = comparedValues(card, parameters)
   if (missing.length > 0) throw notComparable(missing, comparableNames(card.parameters))

@@ -18,7 +18,10 @@ export type GrantRow = {
   readonly anyTarget: boolean
   readonly target: string | null
   readonly parameters: Readonly<Record<string, unknown>>
-  /** True if requests must have exactly these parameters, and this query. */
+  /**
+   * True if later requests must have exactly `parameters` and `query`. False if they must only have the values in
+   * `parameters`.
+   */
   readonly isExact: boolean
   readonly query: string | null
   readonly heldBy: HeldBy
@@ -98,18 +101,24 @@ export async function insertGrant(q: Query, row: GrantInput): Promise<GrantRow> 
   return onlyRow(rows)
 }
 
-/** Facts of a held request that its grant must have. `heldBy`: in the form of `orderedHeldBy`. */
+/** Facts of a held request that a covering grant must match. `heldBy`: in the order of `orderedHeldBy`. */
 export type GrantKey = Pick<
   GrantInput,
   'gatewayId' | 'agent' | 'claimUid' | 'actionType' | 'connectorName' | 'target' | 'parameters' | 'query'
 > & { readonly heldBy: HeldBy }
 
-/** The grant of an access request has no hash of all header fields, because no request waited. */
+/**
+ * SQL expression for the rules that `held_by` of a grant must equal. A grant of an access request has no hash of the
+ * header fields (`common_sha256`), because no request was held; the hash is then not compared.
+ */
 const COMPARED_RULES =
   "case when held_by ? 'common_sha256' then $7::jsonb else $7::jsonb - 'common_sha256' end"
 const USABLE = `revoked_at is null and uses < max_uses and expires_at > clock_timestamp() and ${ALL_ANSWERS_COUNT}`
 
-/** SQL condition on `permission_grants` for a `GrantKey`. A later agent of the same name has another id. */
+/**
+ * SQL condition on `permission_grants` for a `GrantKey`. Compares the id of the agent too: a later agent with the same
+ * name has another id and gets no grants of the earlier agent.
+ */
 const COVERS = `gateway_id = $1 and agent = $2
   and agent_id = (select a.id from agents a where a.org_id = permission_grants.org_id and a.name = $2
     and a.status <> 'revoked')
@@ -143,9 +152,10 @@ export async function findCoveringGrants(q: Query, key: GrantKey): Promise<reado
 }
 
 /**
- * Uses a grant once for a held request, and returns the grant. The statement is conditional, so the uses of all gateways and
- * replicas together never exceed the maximum. Of several grants, the one that expires first is used. `confirmed`: ids of the
- * grants whose answers are confirmed; null where answers need no confirmation.
+ * Uses a grant once for a held request, and returns the grant; undefined when no usable grant covers the request. The
+ * statement is conditional, so the uses of all gateways and replicas together never exceed the maximum. Of several
+ * grants, the one that expires first is used. `confirmed`: ids of the grants whose answers are confirmed; null where
+ * answers need no confirmation.
  */
 export async function takeGrant(
   q: Query,
@@ -216,8 +226,8 @@ export async function revokeGrant(q: Query, id: string, by: string): Promise<Gra
 }
 
 /**
- * Returns the ids of the approved holds that the grant released and that no request has used yet. Locks these rows until the
- * transaction ends. `windowS`: seconds after its release in which a hold can be used.
+ * Returns the ids of the approved holds that the grant released and that no request has used yet. Locks these rows
+ * until the transaction ends. `windowS`: seconds after its release in which a hold can be used.
  */
 export async function lockUnspentHolds(q: Query, id: string, windowS: number): Promise<readonly string[]> {
   const { rows } = await q.query<{ id: string }>(

@@ -1,32 +1,40 @@
 import { stat } from 'node:fs/promises'
 
-/** Milliseconds between two looks at the files. File systems of volumes send no notifications. */
+/**
+ * Milliseconds between two polls of the files. Volumes are polled because their file systems may send no notifications.
+ */
 const POLL_MS = 1_000
 
 /** Polls the files of Connectors for changes. */
 export type FileWatch = Disposable & {
-  /** Replaces the watched files, by the id of the Connector, and looks at new ones at once. */
+  /** Replaces the watched files, given by the id of the Connector. Polls new files at once. */
   follow(files: ReadonlyMap<string, string>): void
-  /** Reports whether the file of the Connector was looked at. A read after that misses no change. */
+  /**
+   * Reports whether the file of the Connector was polled at least once. Every change after a later read is then
+   * reported.
+   */
   isLookedAt(connectorId: string): boolean
 }
 
 type Watched = { readonly path: string; signature: string | null; isBusy: boolean }
 
 /**
- * @param onChange Called with the id of a Connector after the first look at its file, and whenever the file was written,
- *   replaced, created or deleted.
+ * @param onChange Called with the id of a Connector after the first poll of its file, and whenever the file was
+ *   written, replaced, created or deleted.
  */
 export function createFileWatch(onChange: (connectorId: string) => void, pollMs = POLL_MS): FileWatch {
   let watched = new Map<string, Watched>()
 
-  /** A volume that does not answer delays no other file. */
+  /**
+   * Polls one file. Polls of different files do not wait for each other, so a volume that does not answer delays no
+   * other file.
+   */
   async function look(id: string, file: Watched): Promise<void> {
     if (file.isBusy) return
     file.isBusy = true
     const signature = await signatureOf(file.path)
     file.isBusy = false
-    // The files may have been replaced meanwhile.
+    // `follow` may have replaced the watched files during the poll.
     if (watched.get(id) !== file || signature === file.signature) return
     file.signature = signature
     onChange(id)
@@ -54,7 +62,10 @@ export function createFileWatch(onChange: (connectorId: string) => void, pollMs 
   }
 }
 
-/** Returns a text that changes with the file behind the path, also when a link in the path leads elsewhere. */
+/**
+ * Returns a text that changes when the file is written or replaced, also when a link in the path leads to another file.
+ * For a file that cannot be read, the text is the error code.
+ */
 async function signatureOf(path: string): Promise<string> {
   try {
     const { dev, ino, mtimeMs, ctimeMs, size } = await stat(path)

@@ -8,18 +8,18 @@ import { readExec } from './read-exec.ts'
 import { readFileSource } from './read-file.ts'
 import type { Environment, LocalSettings } from './settings.ts'
 
-/** Content of a source. `lifetimeMs` is null when the source states no expiry. */
+/** Secret that a source contains. `lifetimeMs`: null when the source states no expiry. */
 export type LocalReading = { readonly secret: string; readonly lifetimeMs: number | null }
 
 /**
- * Lifetime in milliseconds of a token whose command prints no expiry. Access tokens without an expiry get the same
- * lifetime. The command runs again before it ends.
+ * Lifetime in milliseconds of a token whose command prints no expiry. OAuth access tokens without an expiry get the
+ * same lifetime. The command runs again before this lifetime ends.
  */
 const UNSTATED_LIFETIME_MS = 300_000
 
 /**
- * Reads the source that the control plane reads itself. Returns null for a credential without one. Rejects with a
- * `MintError`, also for a source that the installation does not allow (any more).
+ * Reads the secret from an environment variable, a file or a command. Returns null for a credential without such a
+ * source. Rejects with a `MintError`, also for a source that the installation does not allow.
  */
 export async function readLocalSource(
   { credential, source, connector }: Pick<MintRequest, 'credential' | 'source' | 'connector'>,

@@ -6,13 +6,19 @@ import { MintError } from '../minting/mint.ts'
 import { plainText } from '../minting/usable-token.ts'
 import type { LocalReading } from './local-source.ts'
 
-/** Time limit in milliseconds. It is below the claim of an exchange, so that no two replicas run a command at once. */
+/**
+ * Time limit of a command in milliseconds. The limit is shorter than the claim of an exchange (15 s), so that no two
+ * replicas run a command at the same time.
+ */
 const TIME_LIMIT_MS = 10_000
 /** Maximum size of the output in bytes. */
 const MAX_OUTPUT = 64 * 1_024
 const API_VERSION = 'client.authentication.k8s.io/v1'
 
-/** Variables of the control plane that a command gets: those by which programs find the user and their session. */
+/**
+ * Environment variables of the control plane that a command gets, so that programs find the home directory, locale and
+ * session of the user.
+ */
 const INHERITED = [
   ...['HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TMPDIR', 'TZ'],
   ...['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR'],
@@ -24,9 +30,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 export type ExecLimits = { readonly timeMs: number; readonly outputBytes: number }
 
 /**
- * Runs the command without a shell and without a terminal, and returns the token that it prints. The process group is
- * killed at the time limit and beyond the output limit. Rejects with a `MintError` that has the command and its exit code,
- * and nothing of its output.
+ * Runs the command without a shell and without a terminal, and returns the token that the command prints. Kills the
+ * process group at the time limit and beyond the output limit. Rejects with a `MintError` whose message names the
+ * command and the failure, and contains nothing of the output.
  *
  * @param environment Environment of the control plane.
  */
@@ -55,7 +61,7 @@ function environmentOf({ env }: ExecSourceSpec, environment: Environment): NodeJ
   })
   return {
     ...Object.fromEntries(inherited),
-    // A relative entry of PATH would be looked up in a folder that an agent may write.
+    // A command must not be found by a relative entry of PATH, because an agent may write to that folder.
     PATH: (environment['PATH'] ?? '').split(':').filter(isAbsolute).join(':'),
     KUBERNETES_EXEC_INFO: JSON.stringify({
       ...{ apiVersion: API_VERSION, kind: 'ExecCredential', spec: { interactive: false } },
@@ -67,7 +73,8 @@ function environmentOf({ env }: ExecSourceSpec, environment: Environment): NodeJ
 function run({ command, args }: ExecSourceSpec, env: NodeJS.ProcessEnv, limits: ExecLimits): Promise<Buffer> {
   const shown = plainText(command)
   return new Promise((resolve, reject) => {
-    // A process group of its own: the command has no terminal, and ends together with its children.
+    // `detached` starts a new process group without a terminal, so that the command can be killed together with its
+    // children.
     const child = spawn(command, args, {
       ...{ env, cwd: '/', shell: false, detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
     })
@@ -116,7 +123,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // The group has ended.
+    // The process group has already ended.
   }
 }
 
@@ -129,7 +136,10 @@ const ExecCredential = z.looseObject({
   }),
 })
 
-/** Returns the token of an ExecCredential. The error has no part of the text, which contains the token. */
+/**
+ * Returns the token of an ExecCredential. The message of the error contains nothing of the text, because the text
+ * contains the token.
+ */
 function fromExecCredential(text: string, command: string, nowMs: number): LocalReading {
   const parsed = ExecCredential.safeParse(parse(text))
   if (!parsed.success)

@@ -10,10 +10,11 @@ const MAX_BYTES = 64 * 1_024
 type Confinement = { readonly dirs: readonly string[]; readonly namespace: string }
 
 /**
- * Reads the credential in a file. Rejects with a `MintError` that has the path and nothing of the content.
+ * Reads the credential in a file. Rejects with a `MintError` whose message contains the path and nothing of the
+ * content.
  *
- * @param confinement Directories below which the file must be, with the namespace of the Connector; null for any file. A
- *   symbolic link must not lead out of the folder of the namespace.
+ * @param confinement Directories in which the file must be, and the namespace of the Connector: the file must be in the
+ *   folder of this namespace, also after symbolic links are resolved. Null admits any file.
  */
 export async function readFileSource(path: string, confinement: Confinement | null): Promise<LocalReading> {
   const target = await realpath(path).catch((error: unknown) => {
@@ -31,14 +32,15 @@ export async function readFileSource(path: string, confinement: Confinement | nu
 async function isInside(target: string, { dirs, namespace }: Confinement): Promise<boolean> {
   for (const dir of dirs) {
     const real = await realpath(dir).catch(() => null)
-    // The folder of the namespace may be no link itself: it could lead to that of another namespace.
+    // `dir` is resolved, but the folder of the namespace is not: a link there could lead to the folder of another
+    // namespace.
     if (real !== null && target.startsWith(`${folderOf(real, namespace)}/`)) return true
   }
   return false
 }
 
 async function readText(path: string, target: string): Promise<string> {
-  // `target` has no links. `O_NONBLOCK`: opening a named pipe would wait for a writer.
+  // `target` is resolved, so it contains no links. Without `O_NONBLOCK`, opening a named pipe would wait for a writer.
   const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: unknown) => {
       throw problem(path, error)

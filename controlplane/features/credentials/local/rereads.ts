@@ -1,11 +1,16 @@
 import type { ConnectorRow } from '../../connectors/rows.ts'
 import { createFileWatch } from './file-watch.ts'
 
-/** Connectors whose source must be read although their secret is not due: at the start, and after a change of its file. */
+/**
+ * Tracks Connectors whose source must be read although their secret is not due: at the start of the process, and after
+ * a change of the file.
+ */
 export type Rereads = Disposable & {
-  /** Replaces the Connectors. A new one whose source has no expiry is due once. */
+  /**
+   * Replaces the tracked Connectors. The source of a new Connector with an environment variable or a file is due once.
+   */
   follow(connectors: readonly ConnectorRow[]): void
-  /** Reports whether the source must not be read yet, because a change after the read would be missed. */
+  /** Reports whether the file of the Connector was not polled yet. A read now could miss a later change of the file. */
   isPending(connector: ConnectorRow): boolean
   isDue(id: string): boolean
   done(id: string): void

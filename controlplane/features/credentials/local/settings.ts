@@ -2,7 +2,7 @@ import { isPlainPath, type LocalSourceRules } from '../../../../core/crd/local-s
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Settings of the process for sources of its own machine. */
+/** Settings for credential sources on the machine of the control plane: environment variables, files and commands. */
 export type LocalSettings = LocalSourceRules & {
   /** Returns the environment of the process, for `env` and for the commands of `exec`. */
   readonly environment: () => Environment

@@ -19,31 +19,40 @@ export type NarrowRequest = Omit<MintRequest, 'rotated'> & {
   readonly sourceHash: string
 }
 
-/** A token for a need; or the reason, as a sentence, why the source issues none, so that it has to be that of the Connector. */
+/**
+ * A token that is narrowed to the need of a request. `whole`: reason, as a sentence, why there is no such token; the
+ * request is then sent with the token of the Connector.
+ */
 export type Narrowed =
   | { readonly secret: string; readonly lifetimeMs: number; readonly scope: readonly string[] }
   | { readonly whole: string }
 
-/** Mints a token for a need. Rejects with a `MintError`. */
+/** Mints a token that is narrowed to the need of a request. Rejects with a `MintError`. */
 export type NarrowMint = (request: NarrowRequest) => Promise<Narrowed>
 
-/** Milliseconds for which the permissions of an installation are cached. Its owner changes them rarely. */
+/** Milliseconds for which the account and permissions of an installation are cached. They rarely change. */
 const KEEP_MS = 300_000
-/** Milliseconds between two reads of an installation because of repositories of another account. Agents name them. */
+/**
+ * Minimum time in milliseconds between two reads of an installation that requests for foreign repositories cause. The
+ * limit is necessary because agents choose the repositories.
+ */
 const REREAD_MS = 10_000
 const MAX_INSTALLATIONS = 1_000
-/** Status of the API for repositories and permissions that the installation lacks. */
+/** HTTP status with which the API refuses repositories or permissions that the installation lacks. */
 const LACKS = 422
 
 type Kept = { readonly installation: Installation; readonly readAtMs: number }
-/** A token; or the reason why there is none, and whether the API gave it. */
+/**
+ * A token; otherwise the reason why there is none. `isRefused`: true when the API refused the token, false when no
+ * token was requested.
+ */
 type Issued = Exclude<Narrowed, { whole: string }> | { readonly whole: string; readonly isRefused: boolean }
 
 /**
- * Creates the source of narrowed installation tokens. A token has the repositories and permissions of the need, as far
- * as the Connector and the installation have them.
+ * Creates the source of narrowed installation tokens. A token has those repositories and permissions of the need that
+ * the Connector and the installation have too.
  *
- * @param fetchOf Returns the `fetch` with the address check for the origin of the Connector.
+ * @param fetchOf Returns the `fetch` that checks addresses by the rules for this origin of the Connector.
  */
 export function createGithubAppNarrowMint(
   fetchOf: (source: MintRequest['source']) => CheckedFetch,
@@ -75,7 +84,10 @@ export function createGithubAppNarrowMint(
     }
   }
 
-  /** Issues a token with a cached installation, and once more if the installation has changed since it was read. */
+  /**
+   * Issues a token by the cached installation. If no token is issued, reads the installation again, and retries if it
+   * has changed. If the API was not called, the installation is read at most once per `REREAD_MS`.
+   */
   async function issueByKept(
     { call, app, need, key }: Issuing,
     { installation, readAtMs }: Kept,
@@ -83,8 +95,8 @@ export function createGithubAppNarrowMint(
     const issued = await issue({ call, app, need }, installation)
     if ('secret' in issued) return issued
     if (!issued.isRefused && monotonicMs() - readAtMs < REREAD_MS) return issued
-    // Its owner may have renamed the account or taken away a permission. Without this read, the requests would be sent
-    // with the token of the Connector, which has more permissions.
+    // The owner of the installation may have renamed the account or withdrawn a permission. Without this read, requests
+    // would be sent with the token of the Connector, which has more permissions.
     const present = await readInstallation(call, key)
     return isDeepStrictEqual(present, installation) ? issued : issue({ call, app, need }, present)
   }
@@ -110,8 +122,9 @@ type Issuing = {
 }
 
 /**
- * Returns the limit for a need within those of the Connector and of the installation; a sentence if a repository is not
- * among those of the installation. The upstream then answers with what is public.
+ * Returns the limit for a need within the limits of the Connector and of the installation. Returns a sentence if a
+ * repository is not one of the Connector; the request is then sent with the token of the Connector, which gives access
+ * only to public content of this repository.
  */
 function narrowedLimit(
   app: GithubAppSpec,
@@ -137,7 +150,7 @@ function narrowedLimit(
 
 const ACCESS = ['read', 'write', 'admin']
 
-/** Returns the permissions that both lists have, with the lower access. */
+/** Returns the permissions that both lists contain, each with the lower of the two access levels. */
 function lower(
   a: Readonly<Record<string, string>>,
   b: Readonly<Record<string, string>>,

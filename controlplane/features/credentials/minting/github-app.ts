@@ -7,10 +7,13 @@ import { type Mint, MintError, type MintRequest } from './mint.ts'
 import { plainText, usableToken } from './usable-token.ts'
 
 const TIMEOUT_MS = 5_000
-/** The API refuses app tokens of more than 10 minutes, and those issued in its future. */
+/**
+ * Lifetime of an app token in seconds. The API refuses app tokens that are valid for more than 10 minutes, and app
+ * tokens that were issued in the future by its clock.
+ */
 const APP_TOKEN_S = 540
 const CLOCK_SKEW_S = 60
-/** Shortest modulus of RS256 (RFC 7518, section 3.3). */
+/** Minimum size of the modulus for RS256, in bits (RFC 7518, section 3.3). */
 const MIN_KEY_BITS = 2_048
 
 const Issued = z.object({ token: z.string(), expires_at: z.iso.datetime({ offset: true }) })
@@ -19,7 +22,7 @@ const Refused = z.object({ message: z.string() })
 /**
  * Creates the source `githubApp`: installation access tokens, narrowed to the repositories and permissions of the spec.
  *
- * @param fetchOf Returns the `fetch` with the address check for the origin of the Connector.
+ * @param fetchOf Returns the `fetch` that checks addresses by the rules for this origin of the Connector.
  */
 export function createGithubAppMint(
   fetchOf: (source: MintRequest['source']) => CheckedFetch,
@@ -33,13 +36,16 @@ export function createGithubAppMint(
   }
 }
 
-/** Restriction of an installation token. Without a member the token has all that the installation has. */
+/**
+ * Restriction of an installation token. An absent field means all repositories, or all permissions, of the
+ * installation.
+ */
 export type TokenLimit = {
   readonly repositories?: readonly string[]
   readonly permissions?: Readonly<Record<string, string>>
 }
 
-/** Returns the limit that the Connector states. */
+/** Returns the limit in the spec of the Connector. */
 export function limitOf({ repositories, permissions }: GithubAppSpec): TokenLimit {
   return {
     ...(repositories.length === 0 ? {} : { repositories }),
@@ -49,11 +55,17 @@ export function limitOf({ repositories, permissions }: GithubAppSpec): TokenLimi
 
 export type Answer = { readonly status: number; readonly body: unknown }
 
-/** Calls an endpoint of the installation as the app. Rejects with a `MintError` when the API is not reached. */
+/**
+ * Calls endpoints of the installation, authenticated as the app. `send` rejects with a `MintError` when the API is
+ * unreachable.
+ */
 export type AppCall = {
   readonly host: string
   send(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer>
-  /** Returns the error of an answer without a token or an installation. */
+  /**
+   * Returns the error for a response of the API. `missing`: clause about what the response lacks, such as `issued no
+   * installation token`.
+   */
   refusal(answer: Answer, missing: string): MintError
 }
 
@@ -65,7 +77,10 @@ type Calling = {
   readonly nowMs: () => number
 }
 
-/** Signs an app token and returns the calls that carry it. Throws a `MintError` for an unusable key. */
+/**
+ * Signs an app token, and returns the calls that are authenticated with this token. Rejects with a `MintError` for an
+ * unusable key.
+ */
 export async function createAppCall({ githubApp, secret, send, nowMs }: Calling): Promise<AppCall> {
   const appToken = await signAppToken(githubApp, privateKeyIn(secret), Math.floor(nowMs() / 1_000))
   const { host } = new URL(githubApp.apiUrl)
@@ -86,14 +101,17 @@ export async function createAppCall({ githubApp, secret, send, nowMs }: Calling)
 /** A token, and the milliseconds until it expires. */
 export type IssuedToken = { readonly secret: string; readonly lifetimeMs: number }
 
-/** Requests an installation token. Rejects with a `MintError`. */
+/** Requests an installation token. Rejects with a `MintError`, also when the API refuses the request. */
 async function issueToken(call: AppCall, limit: TokenLimit, nowMs: () => number): Promise<IssuedToken> {
   const issued = readIssued(await call.send('POST', '/access_tokens', limit), nowMs)
   if ('secret' in issued) return issued
   throw call.refusal(issued, 'issued no installation token')
 }
 
-/** Returns the token of an answer, or the answer if it has none. Throws a `MintError` for a token that cannot be sent. */
+/**
+ * Returns the token in the response, or the response itself if it contains no token. Throws a `MintError` for a token
+ * that cannot be sent in a header.
+ */
 export function readIssued(answer: Answer, nowMs: () => number): IssuedToken | Answer {
   const issued = Issued.safeParse(answer.body)
   if (answer.status !== 201 || !issued.success) return answer
@@ -108,7 +126,10 @@ function remedyOf(status: number): string {
   return 'The exchange is tried again.'
 }
 
-/** Returns the private key in the stored secret: PEM, or PEM in base64, because the store takes one line. */
+/**
+ * Parses the private key in the stored secret: PEM, or PEM in base64, because the encrypted store takes a single line.
+ * Throws a `MintError`.
+ */
 function privateKeyIn(secret: string): KeyObject {
   const text = secret.trim()
   const key = keyIn(text.startsWith('-----BEGIN') ? text : Buffer.from(text, 'base64').toString())
@@ -127,7 +148,7 @@ function keyIn(pem: string): KeyObject | null {
   try {
     return createPrivateKey(pem)
   } catch {
-    // The error of the parser may contain a part of the key.
+    // Discards the error of the parser, because its message may contain a part of the key.
     return null
   }
 }
@@ -144,7 +165,7 @@ function signAppToken({ appId }: GithubAppSpec, key: KeyObject, nowS: number): P
 type Request = {
   readonly appToken: string
   readonly method: 'GET' | 'POST'
-  /** Path below that of the installation. */
+  /** Path below `/app/installations/<id>`; empty for the installation itself. */
   readonly path: string
   readonly body: object | undefined
 }

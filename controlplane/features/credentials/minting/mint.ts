@@ -4,9 +4,12 @@ import type { CredentialSpec } from '../../../../core/crd/credential-spec.ts'
 /** Request for a short-lived secret. */
 export type MintRequest = {
   readonly credential: z.infer<typeof CredentialSpec>
-  /** Stored secret of the Connector, which never leaves the control plane. */
+  /**
+   * Stored secret of the Connector, or the secret that the control plane read from an environment variable, file or
+   * command in its place.
+   */
   readonly secret: string
-  /** Refresh token that the source issued in place of the stored one; null while the stored one is valid. */
+  /** Refresh token that the source issued in place of the stored one; null when the stored refresh token is in use. */
   readonly rotated: string | null
   /** Name of the Connector; `namespace/name` for a Connector of a manifest. */
   readonly connector: string
@@ -17,9 +20,14 @@ export type MintRequest = {
 /** Short-lived secret. Gateways send it in the form that `authOf` returns for the Connector. */
 export type Minted = {
   readonly secret: string
-  /** Milliseconds from the request to the end of its validity; null while its source does not change. */
+  /**
+   * Milliseconds of validity, counted from the request to the source. Null for a secret without an expiry, which is
+   * valid until its source changes.
+   */
   readonly lifetimeMs: number | null
-  /** Refresh token for the next request in place of the stored one; null if the stored one stays valid. */
+  /**
+   * Refresh token for the next request; null when the stored one stays valid, and for sources without refresh tokens.
+   */
   readonly rotated: string | null
 }
 
@@ -29,11 +37,13 @@ export type ExpiringSecret = Minted & { readonly lifetimeMs: number }
 /** Mints a short-lived secret. Rejects with a `MintError`. */
 export type Mint<M extends Minted = Minted> = (request: MintRequest) => Promise<M>
 
-/** Failure of a source. The message is a full sentence for owners of Connectors and agents, without secrets. */
+/**
+ * Failure of a source. The message is a full sentence without secrets, because owners of Connectors and agents read it.
+ */
 export class MintError extends Error {
   /**
-   * Refresh token of an answer whose access token cannot be used; null when the answer had none. The stored one may be
-   * void already.
+   * Refresh token of a response whose access token cannot be used; null when the response had none. Must be stored,
+   * because the former refresh token may be void.
    */
   readonly rotated: string | null
 

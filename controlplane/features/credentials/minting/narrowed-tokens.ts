@@ -29,18 +29,23 @@ export type NarrowedTokensDeps = {
 
 type Gateway = { readonly id: string; readonly name: string }
 
-/** Tokens that are narrowed to the actions of a request. This replica keeps them in memory only. */
+/**
+ * Issues tokens that are narrowed to the actions of a request. Tokens are cached in the memory of this replica only.
+ */
 export type NarrowedTokens = {
   /**
-   * Returns a token for the actions, from the cache or from the source. The Connector must be one of the Gateway. Never
-   * rejects because of the source.
+   * Returns a token for the actions, from the cache or from the source. The reply is `unavailable` when the source
+   * fails, and when the Connector does not serve the Gateway.
    */
   get(gateway: Gateway, body: NarrowedTokenBody): Promise<NarrowedTokenReply>
-  /** Number of cached tokens of this replica by the name of the Connector. */
+  /** Returns the number of cached tokens of this replica by the name of the Connector. */
   counts(): ReadonlyMap<string, number>
 }
 
-/** Milliseconds for which a gateway sends the token of the Connector for actions that are not narrowed. */
+/**
+ * Milliseconds for which a gateway sends the token of the Connector without a new request, for actions that have no
+ * narrowed token.
+ */
 const WHOLE_MS = 300_000
 const NOT_HERE = 'The control plane has no such Connector with narrowed tokens for this gateway.'
 const UNREADABLE =
@@ -136,9 +141,9 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
     })
     if ('whole' in minted) return { reply: whole(minted.whole), keepMs: WHOLE_MS }
     const lifetimeMs = minted.lifetimeMs - (clock.monotonicMs() - sinceMs)
-    // Also refuses NaN.
+    // The negated comparison also refuses NaN.
     if (!(lifetimeMs >= MIN_LIFETIME_MS)) throw new MintError(TOO_SHORT)
-    // The replacement is not spread over time: a request causes it.
+    // The token is replaced as late as possible (`random` 1). Replacements need no spread, because requests cause them.
     const { expiresInMs, dueInMs } = timesOf(lifetimeMs, 1)
     const token: NarrowedToken = {
       ...{ id: deps.newTokenId(), secret: minted.secret, serial: one.serial, source: source.hash },
@@ -155,7 +160,7 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
   }
 }
 
-/** Records which token was issued, without its secret. */
+/** Records the audit event of the issued token, without its secret. */
 async function audit(q: Query, orgId: string, { row, gateway }: One, token: NarrowedToken): Promise<void> {
   const { id, serial, scope, expires_at } = token
   const details = {

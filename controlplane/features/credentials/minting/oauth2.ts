@@ -7,15 +7,18 @@ import { readSourceSecrets, type SourceSecrets } from './source-secret.ts'
 import { plainText, usableToken } from './usable-token.ts'
 
 const TIMEOUT_S = 5
-/** Lifetime of an access token without `expires_in` (RFC 6749, section 5.1, leaves it to the documentation). */
+/**
+ * Assumed lifetime in seconds of an access token without `expires_in`. RFC 6749, section 5.1, leaves this lifetime to
+ * the documentation of the server.
+ */
 const DEFAULT_LIFETIME_S = 300
-/** Longest lifetime that the database can add to the present. */
+/** Maximum lifetime in seconds, so that the expiry stays within the range of database timestamps. */
 const MAX_LIFETIME_S = 10 * 365 * 86_400
 const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 type Grant = OAuth2Spec['grant']
 
-/** Secret that the stored value is when it is not a JSON object. */
+/** Name of the secret that a stored value contains when it is not a JSON object, by grant. */
 const ONLY = {
   client_credentials: 'client_secret',
   refresh_token: 'refresh_token',
@@ -25,7 +28,7 @@ const ONLY = {
 /**
  * Creates the source `oauth2`: access tokens of a token endpoint.
  *
- * @param fetchOf Returns the `fetch` with the address check for the origin of the Connector.
+ * @param fetchOf Returns the `fetch` that checks addresses by the rules for this origin of the Connector.
  */
 export function createOAuth2Mint(
   fetchOf: (source: MintRequest['source']) => CheckedFetch,
@@ -63,10 +66,12 @@ function mintedOf(answer: Client.TokenEndpointResponse, grant: Grant, former: st
 }
 
 const Refused = z.object({ body: z.object({ refresh_token: z.string().min(1) }) })
-/** Maximum depth at which the response of the server is searched in the causes of an error of the client library. */
+/**
+ * Maximum number of nested causes in an error of the client library that are searched for the response of the server.
+ */
 const MAX_CAUSES = 5
 
-/** Returns the refresh token of an answer that the client library refused; null when there is none. */
+/** Returns the refresh token of a response that the client library refused; null when the response contains none. */
 function refreshTokenIn(error: unknown): string | null {
   let cause = error
   for (let depth = 0; depth < MAX_CAUSES && typeof cause === 'object' && cause !== null; depth++) {
@@ -153,8 +158,8 @@ type Failed = {
 }
 
 /**
- * Returns the error of a failed exchange. It has the error code of the server (RFC 6749, section 5.2) or the reason why
- * the server was not reached, and no part of the request.
+ * Returns the error of a failed exchange. The message contains the error code of the server (RFC 6749, section 5.2),
+ * its status, or the reason why the server was not reached. The message contains no part of the request.
  */
 function failure(error: unknown, { oauth2, secrets, rotated }: Failed): MintError {
   const { host } = new URL(oauth2.tokenUrl)
@@ -193,12 +198,18 @@ function failure(error: unknown, { oauth2, secrets, rotated }: Failed): MintErro
   )
 }
 
-/** Returns the text without secrets, as one short line. A server may repeat the request in its error. */
+/**
+ * Replaces the secrets in the text, and returns the text as one short line. The replacement is necessary because a
+ * server may repeat the request in its error.
+ */
 function masked(text: string, secrets: readonly string[]): string {
   return plainText(secrets.reduce((left, secret) => left.replaceAll(secret, '…'), text))
 }
 
-/** Returns the forms in which the request carries the secrets. */
+/**
+ * Returns the encoded forms in which the request may contain the secrets: plain, percent-encoded, form-encoded, and
+ * base64 of Basic authentication.
+ */
 function formsOf(
   { clientId }: OAuth2Spec,
   secrets: ReadonlyArray<string | null | undefined>,

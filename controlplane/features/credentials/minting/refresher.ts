@@ -27,19 +27,25 @@ export type RefresherDeps = {
 
 /**
  * Mints the short-lived secrets of Connectors before they expire. Each replica runs one refresher; a claim in the
- * database lets one of them exchange a secret.
+ * database ensures that only one replica at a time exchanges a secret.
  */
 export type Refresher = AsyncDisposable
 
-/** Milliseconds between two reads when no exchange is due earlier. Changes of Connectors start a read at once. */
+/**
+ * Milliseconds between two reads of the database when no exchange is due earlier. Changes of Connectors start a read at
+ * once.
+ */
 const IDLE_MS = 30_000
-/** Minimum time in milliseconds between two reads. */
+/** Minimum time in milliseconds between two reads of the database. */
 const BUSY_MS = 100
-/** Milliseconds until the next read after an unexpected error, and at most while an exchange starts. */
+/** Milliseconds until the next read of the database after an unexpected error, or after an exchange was started. */
 const RETRY_MS = 1_000
 const TOO_SHORT =
   'The source issued a token that is valid for less than 1 s. Raise the lifetime of its tokens, and compare the clock of the source with that of the control plane.'
-/** Failure whose detail may have parts of a secret, which gateways and pages must not show. */
+/**
+ * Message for a failure whose own message may contain parts of a secret, and which gateways and pages must therefore
+ * not show.
+ */
 const UNEXPECTED =
   'The control plane could not exchange the stored secret. Its log has the reason. The exchange is tried again.'
 const UNREADABLE =
@@ -51,7 +57,10 @@ export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
   let running: Promise<void> | null = null
   let isWoken = false
   let isDisposed = false
-  /** Exchanges in flight, by connector. A read does not wait for them: a slow source delays no other. */
+  /**
+   * Exchanges in flight, by the id of the Connector. A read of the database does not wait for them, so a slow source
+   * delays no other source.
+   */
   const exchanges = new Map<string, Promise<void>>()
   const disposal = new AbortController()
 
@@ -122,13 +131,13 @@ async function refreshDue({ db, keyring }: RefresherDeps, { start, reread }: Ref
   if (connectors.length === 0) return IDLE_MS
   const minted = await listMinted(db)
   const waits = connectors.map((connector) => {
-    // The first look at the file wakes the refresher.
+    // The first poll of the file wakes the refresher.
     if (reread.isPending(connector)) return IDLE_MS
     const source = sourceOf(keyring, connector)
     const row = minted.get(connector.id)
     const isCurrent = row?.sourceHash === source.hash && row.dueInMs > 0 && !reread.isDue(connector.id)
     if (isCurrent) return row.dueInMs
-    // A replica is exchanging the secret. Check again when its claim expires.
+    // Another exchange of the secret is in flight. The refresher checks again when its claim expires.
     if (row !== undefined && row.claimedMs > 0) return row.claimedMs
     start(connector, source)
     return RETRY_MS
@@ -136,13 +145,14 @@ async function refreshDue({ db, keyring }: RefresherDeps, { start, reread }: Ref
   return Math.min(...waits)
 }
 
-/** `secret` is null when the stored secret cannot be decrypted. */
+/** `secret`: null when the stored secret cannot be decrypted. `hash`: changes with the specification and the secret. */
 type Source = { readonly secret: string | null; readonly hash: string }
 
 function sourceOf(keyring: Keyring, { id, credential, spec }: ConnectorRow): Source {
   if (credential === null) throw new Error(`the connector ${id} has no stored credential`)
   const secret = opened(keyring, credential, id)
-  // The hash of the encrypted secret changes when the secret is stored again, which ends the back-off.
+  // For a secret that cannot be decrypted, the hash covers its encrypted form. The hash then changes when the secret is
+  // stored again, which ends the back-off.
   return { secret, hash: sourceHash(keyring, spec.credential, secret ?? JSON.stringify(credential)) }
 }
 
@@ -169,7 +179,7 @@ async function refreshOne(
   const place = { connectorId: connector.id, orgId, sourceHash: source.hash, isForced }
   const row = await db.tx((q) => claimMinted(q, place))
   if (row === null) return
-  // Precedes the read of the source, because a change during the read needs another read.
+  // Must precede the read of the source, because a change during the read requires another read.
   reread.done(connector.id)
   const claimed = { connector, source, row }
   const sinceMs = performance.now()
@@ -183,13 +193,16 @@ async function refreshOne(
   }
 }
 
-/** Returns the secret if it is valid for long enough. Throws a `MintError` otherwise, also for NaN. */
+/**
+ * Returns the minted secret if its lifetime is at least `MIN_LIFETIME_MS` or unlimited. Throws a `MintError` for a
+ * shorter lifetime or NaN.
+ */
 function validOf(minted: Minted): Minted {
   if (minted.lifetimeMs === null || minted.lifetimeMs >= MIN_LIFETIME_MS) return minted
   throw new MintError(TOO_SHORT, { rotated: minted.rotated })
 }
 
-/** Logs the error of an exchange, and returns what is stored of it. */
+/** Logs the error of an exchange, and returns the failure to store. */
 function failedOf({ log }: RefresherDeps, claimed: Claimed, error: unknown): Failed {
   const isKnown = error instanceof MintError
   const reason = isKnown ? error.message : UNEXPECTED
@@ -217,7 +230,9 @@ function requestOf(keyring: Keyring, { connector, source, row }: Claimed): MintR
 
 type Result = Claimed & {
   readonly minted: Minted
-  /** Monotonic time in milliseconds of the request to the source, from which the lifetime counts. */
+  /**
+   * Monotonic time in milliseconds at which the source was called. The lifetime of the secret counts from this time.
+   */
   readonly sinceMs: number
 }
 
@@ -253,12 +268,12 @@ async function storeSuccess(
       }
       await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
     }
-    // Nothing that gateways and pages show differs after a source without an expiry was read again.
+    // No new version when a source without an expiry returned the same secret again: gateways and pages show no change.
     if (isNew || expires !== null || row.error !== null) await bumpVersion(q)
   })
 }
 
-/** Reports whether a source that the control plane reads itself has the same secret as before. */
+/** Reports whether an environment variable, file or command returned the same secret as before. */
 function isSameReading(keyring: Keyring, { connector, source, row }: Claimed, secret: string): boolean {
   const { credential } = connector.spec
   const isRead =
@@ -280,7 +295,7 @@ async function storeFailure(
       rotated: rotated === null ? null : keyring.seal(rotated, sealedPlace.minted(id, 'rotated')),
     })
     if (!isStored) return
-    // A repeated failure with the same text is stored already: no new audit event and no new configuration version.
+    // A repeated failure with the same text causes no new audit event and no new version of the configuration.
     if (row.error === error && row.sourceHash === source.hash) return
     const details = { change: 'credential.failed', connector: name, error }
     await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })

@@ -1,27 +1,29 @@
 /** Cache of replies by Connector and scope. */
 export type ScopeCache<R> = {
-  /** Returns the cached reply, or the one that `make` returns. Concurrent calls with one key share one call of `make`. */
+  /**
+   * Returns the cached reply, otherwise the reply of `make`. Concurrent calls with one key share one call of `make`.
+   */
   get(at: Place, make: () => Promise<Made<R>>): Promise<R>
-  /** Number of cached replies by the name of the Connector. */
+  /** Returns the number of cached replies by the name of the Connector. */
   counts(): ReadonlyMap<string, number>
 }
 
 type Place = { readonly connector: { readonly id: string; readonly name: string }; readonly key: string }
 
-/** A reply, and the milliseconds for which it is cached; 0 for a reply that is not cached. */
+/** `keepMs`: milliseconds for which the reply is cached; 0 for a reply that is not cached. */
 type Made<R> = { readonly reply: R; readonly keepMs: number }
 
-/** Maximum number of scopes of one Connector. The least recently used one is evicted. */
+/** Maximum number of cached scopes per Connector. The least recently used scope is evicted. */
 const MAX_SCOPES = 256
-/** Maximum number of Connectors. The one that was added first is evicted. */
+/** Maximum number of cached Connectors. The Connector that was added first is evicted. */
 const MAX_CONNECTORS = 1_000
-/** Maximum number of concurrent calls of `make` for one Connector. Others wait. */
+/** Maximum number of concurrent calls of `make` per Connector. Further calls are queued. */
 const MAX_IN_FLIGHT = 16
 
 type Kept<R> = { readonly reply: R; readonly untilMs: number }
 type Own<R> = {
   readonly name: string
-  /** A Map keeps insertion order, so the first key is the least recently used one. */
+  /** Cached replies by key. A Map keeps insertion order, so the first key is the least recently used key. */
   readonly kept: Map<string, Kept<R>>
   readonly pending: Map<string, Promise<R>>
   readonly waiting: Array<() => void>

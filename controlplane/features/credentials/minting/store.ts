@@ -2,15 +2,19 @@ import type { Sealed } from '../../../crypto/sealed.ts'
 import type { Query } from '../../../db/query.ts'
 import { MINTED_COLUMNS, MINTS_SQL, type MintedRow } from '../rows.ts'
 
-/** Milliseconds within which an exchange must end. After a crash another replica starts the exchange after this time. */
+/**
+ * Duration of a claim in milliseconds. An exchange must end within this time. After a crash, another replica starts the
+ * exchange when the claim has expired.
+ */
 const CLAIM_MS = 15_000
-/** Maximum of `refusals`, at which the minimum age of a secret has reached `MAX_MIN_AGE_MS`. */
+/** Maximum of `refusals`. With this number, the minimum age of a secret reaches `MAX_MIN_AGE_MS`. */
 const MAX_REFUSALS = 9
 
 /**
- * Claims the exchange of a Connector for this replica. Returns null when another replica has claimed it, or when it is
- * not due: `sourceHash` makes it due when the specification or the stored secret changed since. The lock on the Connector
- * orders the claim and a transaction that removes the exchange, which deletes the row (`deleteUnminted`).
+ * Claims the exchange of a Connector for this replica. Returns null when another replica has claimed the exchange, or
+ * when the exchange is not due. A changed `sourceHash` (specification or stored secret), and `isForced`, make the
+ * exchange due. The lock on the Connector serialises the claim with a transaction that deletes the row
+ * (`deleteUnminted`).
  */
 export async function claimMinted(
   q: Query,
@@ -37,13 +41,14 @@ export async function claimMinted(
   return rows[0] ?? null
 }
 
-/** The row as the replica claimed it. */
+/** Values of the row at the time of the claim. */
 type Claimed = Pick<MintedRow, 'issuedAt' | 'sourceHash'>
 
 /**
- * SQL condition: since the claim, no other replica has stored a secret, and none a result of another source. A replica
- * that was stopped, or whose database was away, stores its result after its claim ended. Its refresh token may be void
- * then. The driver reads times in milliseconds.
+ * SQL condition that is true when, since the claim, no other replica has stored a secret, or the result of another
+ * source. The condition is necessary because a replica that was suspended, or could not reach the database, may store
+ * its result after its claim expired. Its refresh token may then be void. Times are compared in milliseconds, because
+ * the driver reads them in this resolution.
  */
 const IS_LATEST = (issuedAt: string, sourceHash: string) => `connector_id = $1
   and date_trunc('milliseconds', issued_at) is not distinct from ${issuedAt}::timestamptz
@@ -55,18 +60,19 @@ type Success = {
   readonly claimed: Claimed
   readonly secret: Sealed
   readonly rotated: Sealed | null
-  /** Null for a secret that is valid while its source does not change. */
+  /** Milliseconds until the secret expires; null for a secret that is valid until its source changes. */
   readonly expiresInMs: number | null
   readonly dueInMs: number
   /**
-   * True if the source returned the stored secret again. The secret then keeps its number, unless an upstream refused it.
+   * True if the source returned the same secret as before. The secret then keeps its number, unless an upstream refused
+   * the secret.
    */
   readonly isSame: boolean
 }
 
 /**
- * Stores a minted secret. Returns its number and its expiry; null when the Connector was deleted meanwhile, or another
- * replica has stored a later result.
+ * Stores a minted secret. Returns its number and its expiry; null when the Connector was deleted since the claim, or
+ * another replica has stored a later result.
  */
 export async function storeMinted(
   q: Query,
@@ -105,14 +111,14 @@ type Failure = {
 }
 
 /**
- * Milliseconds for which a secret without an expiry stays valid after its source failed for the first time. A source that
- * is being replaced, such as a file, is missing for a moment.
+ * Milliseconds for which a secret without an expiry stays valid after the first failure of its source. A source that is
+ * being replaced, such as a file, is missing for a moment.
  */
 const GRACE_MS = 300_000
 
 /**
- * Stores the failure of an exchange. The last secret stays if it is of the same source, and is deleted otherwise. Returns
- * false when the Connector was deleted meanwhile, or another replica has stored a later result.
+ * Stores the failure of an exchange. The last secret stays if it came from the same source, otherwise it is deleted.
+ * Returns false when the Connector was deleted since the claim, or another replica has stored a later result.
  */
 export async function storeMintFailure(
   q: Query,
@@ -149,15 +155,17 @@ const IS_AT_GATEWAY = `m.connector_id = $1 and c.id = m.connector_id
   and (c.gateway_ids = '{}' or $2 = any (c.gateway_ids))`
 
 /**
- * Milliseconds for which a new secret is not replaced because an upstream refused it. The time doubles with each secret
- * that was minted for this reason, because an upstream may answer 401 although the secret is valid.
+ * Milliseconds after its issue in which a secret is not replaced, although an upstream refused it. The time doubles
+ * with each successive secret that was minted because of a refusal, because an upstream may answer 401 although the
+ * secret is valid.
  */
 const MIN_AGE_MS = 10_000
 const MAX_MIN_AGE_MS = 3_600_000
 
 /**
- * Makes the exchange of this secret due now if a source answers and the secret is old enough. Returns null otherwise,
- * and when the Connector is not one of the Gateway. A refusal of a secret whose exchange is due anyway does not count.
+ * Makes the exchange of the secret with the number `serial` due now. Returns null when the last exchange failed, when
+ * the secret is not old enough or not the current one, and when the Connector does not serve the Gateway. A refusal of
+ * a secret whose exchange is due already (`wasDue`) is not counted.
  */
 export async function makeRefusedDue(
   q: Query,
@@ -178,7 +186,9 @@ export async function makeRefusedDue(
   return rows[0] ?? null
 }
 
-/** Returns the number of the current secret of a Connector of the Gateway; null when it has none. */
+/**
+ * Returns the number of the current secret of a Connector that serves the Gateway; null when there is no such secret.
+ */
 export async function serialAt(q: Query, { connectorId, gatewayId }: AtGateway): Promise<number | null> {
   const { rows } = await q.query<{ serial: number }>(
     `select m.serial::float8 as serial from minted_credentials m, connectors c

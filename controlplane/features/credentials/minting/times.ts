@@ -3,8 +3,8 @@ const MAX_MARGIN_MS = 5_000
 /** Minimum lifetime of a secret in milliseconds. A shorter-lived secret would expire before gateways receive it. */
 export const MIN_LIFETIME_MS = 1_000
 /**
- * Minimum time in milliseconds between two exchanges of one Connector. Each exchange writes a row and a new configuration
- * version.
+ * Minimum time in milliseconds between two exchanges of one Connector, because each exchange writes a row and a new
+ * version of the configuration.
  */
 const MIN_DUE_MS = 500
 /** Lifetime in milliseconds below which a replacement is due earlier. */
@@ -13,12 +13,14 @@ const FIRST_RETRY_MS = 500
 const MAX_RETRY_MS = 15_000
 
 /**
- * Returns when a secret expires for gateways, a tenth of its lifetime early, and when its replacement is due: between
- * half and three quarters of that time, so that Connectors that started together do not refresh together. A short-lived
- * one is due between a quarter and half, which leaves time for the exchange and for its way to the gateways.
+ * Returns the time until a secret expires for gateways, and the time until its replacement is due. Gateways let the
+ * secret expire early, by a tenth of the lifetime but at most `MAX_MARGIN_MS`. The replacement is due between half and
+ * three quarters of the time until the expiry, at random, so that Connectors that started together do not refresh
+ * together. For a lifetime below `SHORT_LIFETIME_MS`, the replacement is due between a quarter and half of this time,
+ * which leaves time for the exchange and the transfer to the gateways.
  *
- * @param lifetimeMs Milliseconds of the lifetime that are left.
- * @param random A number from 0 to below 1.
+ * @param lifetimeMs Remaining lifetime in milliseconds.
+ * @param random A number from 0 to below 1; 1 gives the latest time.
  */
 export function timesOf(
   lifetimeMs: number,
@@ -30,17 +32,23 @@ export function timesOf(
 }
 
 /**
- * Milliseconds until a source without expiry is read again. Changes that the process notices are read at once; this finds
- * those that it missed.
+ * Maximum time in milliseconds until a source without an expiry is read again. Polling normally detects changes of
+ * files earlier; the regular read detects changes that polling missed.
  */
 const REREAD_MS = 300_000
 
-/** Returns no expiry and a jittered read interval, for a secret that is valid until its source changes. `random`: 0 to 1. */
+/**
+ * Returns no expiry and a jittered read interval, for a secret that is valid until its source changes. `random` is
+ * between 0 and 1.
+ */
 export function timesWithoutExpiry(random: number): { readonly expiresInMs: null; readonly dueInMs: number } {
   return { expiresInMs: null, dueInMs: REREAD_MS * (0.75 + random / 4) }
 }
 
-/** Returns the milliseconds until the next attempt after so many failures in sequence. */
+/**
+ * Returns the milliseconds until the next attempt. `failures`: number of earlier failures in a row. `random` is between
+ * 0 and 1.
+ */
 export function retryDelayMs(failures: number, random: number): number {
   return Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10)) * (0.75 + random / 2)
 }

@@ -2,12 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /** Milliseconds between two attempts. */
 const RETRY_MS = 1_000
-/** Limit of attempts to store a refresh token. The source has voided the one before: a user must replace a lost one. */
+/**
+ * Maximum number of attempts to store a refresh token. The attempts are necessary because the source has voided the
+ * former refresh token: if the new one is lost, a user must store another secret.
+ */
 const MAX_ATTEMPTS = 600
 
 type Storing = { readonly rotated: string | null; readonly disposed: AbortSignal }
 
-/** Writes a result. A write of a refresh token is repeated until it succeeds, up to the limit and the disposal. */
+/**
+ * Writes the result of an exchange. A failed write is repeated if the result contains a refresh token (`rotated`),
+ * until the write succeeds, the maximum is reached, or `disposed` is aborted.
+ */
 export async function untilStored(write: () => Promise<void>, { rotated, disposed }: Storing): Promise<void> {
   for (let attempts = 1; ; attempts++) {
     try {

@@ -2,9 +2,9 @@ import { chatTokenIn } from '../../../../core/connectors/chat.ts'
 import { MintError } from './mint.ts'
 
 /**
- * Returns the token if it can be sent in a header, and is none of the chat. Throws a `MintError` otherwise.
+ * Returns the token if it can be sent in a header and is not a token of the chat. Throws a `MintError` otherwise.
  *
- * @param rotated Refresh token that the source issued with the token.
+ * @param rotated Refresh token that the source issued with the token; the error contains it.
  */
 export function usableToken(token: string, rotated: string | null = null): string {
   if (chatTokenIn(token) !== null)
@@ -21,7 +21,7 @@ export function usableToken(token: string, rotated: string | null = null): strin
 
 const MAX_TEXT = 200
 
-/** Returns text of a server as one short line. */
+/** Returns text of a server or command as one line of at most 200 printable characters. */
 export function plainText(text: string): string {
   return text.replace(/[^\x20-\x7e…]+/g, ' ').slice(0, MAX_TEXT)
 }

@@ -20,7 +20,7 @@ export type EditedPolicy = {
 }
 
 type Refused = {
-  /** Sentences that tell the user what to do. */
+  /** Remedy for the user, as full sentences. */
   readonly remedy: string
   /** YAML documents for the user to commit. Absent or empty when the edit adds and changes nothing. */
   readonly manifest?: string

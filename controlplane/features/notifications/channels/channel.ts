@@ -11,14 +11,14 @@ export type Notice = {
   readonly title: string
   /** Facts of the approval, without its parameters. */
   readonly facts: readonly (readonly [label: string, value: string])[]
-  /** URL of the card in the dashboard; null without PUBLIC_URL. Opening it answers nothing. */
+  /** URL of the card in the dashboard; null without PUBLIC_URL. A request to the URL answers no approval. */
   readonly link: string | null
   readonly approval: ApprovalCard | null
   /** E-mail addresses of the users who may answer. */
   readonly approvers: readonly string[]
 }
 
-/** One way to reach approvers. `send` makes one attempt; a rejection counts as failed. */
+/** Channel that sends notices to approvers. `send` makes one attempt; a rejection counts as a failed attempt. */
 export type Channel<S> = {
   send(settings: S, notice: Notice, signal: AbortSignal): Promise<Delivery>
 }

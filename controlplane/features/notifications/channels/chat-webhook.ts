@@ -31,7 +31,10 @@ export function refuseBrokenTemplate({ format, template }: ChatWebhookSettings):
   }
 }
 
-/** Text runs of rich text are literal: Teams applies no Markdown, links or mentions to them. */
+/**
+ * Returns an Adaptive Card whose texts are text runs of rich text: Teams applies no Markdown, links or mentions to text
+ * runs.
+ */
 function adaptiveCard(notice: Notice) {
   const run = (text: string, weight = 'default') => ({
     type: 'RichTextBlock',
@@ -50,8 +53,8 @@ function adaptiveCard(notice: Notice) {
 }
 
 /**
- * Replaces the placeholders inside the strings of the template, so that no value changes its structure. Markup in title and
- * text has no effect, because an agent chooses the names in them.
+ * Replaces the placeholders in the strings of the template after it is parsed, so that no value changes its JSON
+ * structure. Markup in `title` and `text` is made ineffective, because an agent chooses the names in them.
  */
 function filled(template: string, notice: Notice): unknown {
   const values: Readonly<Record<string, string>> = {
@@ -67,13 +70,13 @@ function filled(template: string, notice: Notice): unknown {
 }
 
 /**
- * Returns text that chats show without mentions, masked links and formatting: the characters with which they mark these
- * become their full-width forms, except for an underscore inside a word, which marks nothing.
+ * Returns text that chats show without mentions, masked links and formatting. Replaces the characters of this markup by
+ * their full-width forms, except for an underscore inside a word, which is no markup.
  */
 function literal(text: string): string {
   return escaped(text).replace(MARKS, (mark) => String.fromCodePoint((mark.codePointAt(0) ?? 0) + FULL_WIDTH))
 }
 
 const MARKS = /[@[\]`*~|]|(?<!\w)_|_(?!\w)/g
-/** Distance from a character of ASCII to its full-width form. */
+/** Difference between the code points of an ASCII character and of its full-width form. */
 const FULL_WIDTH = 0xfee0

@@ -61,7 +61,10 @@ async function deliver(
   }
 }
 
-/** Options of the transport. It connects to the checked address, and verifies the certificate for the host. */
+/**
+ * Returns the options of the SMTP transport, which connects to the checked address and verifies the certificate for the
+ * host name.
+ */
 function transportOptions(settings: EmailSettings, address: string, ca: readonly string[] | undefined) {
   const { host, port, tls, username, password } = settings
   return {
@@ -87,7 +90,7 @@ function messageOf({ from }: EmailSettings, notice: Notice, to: readonly string[
     to: { name: 'Approvers', address: from },
     subject: notice.title,
     text: noticeText(notice),
-    // The same id for all attempts, so that mail clients show a repeated message once.
+    // All attempts have the same id, so that mail clients show a repeated message once.
     messageId: `<${notice.id}@chaperone>`,
     headers: { 'auto-submitted': 'auto-generated' },
   }
@@ -96,17 +99,20 @@ function messageOf({ from }: EmailSettings, notice: Notice, to: readonly string[
 type SmtpError = {
   readonly code?: string
   readonly responseCode?: number
-  /** Text of the server, which `message` contains too. */
+  /** Reply text of the server. `message` contains the same text. */
   readonly response?: string
   readonly message?: string
 }
 
-/** Codes of refusals after the greeting, whose text tells an administrator what to correct. */
+/**
+ * Error codes of refusals after the greeting. The reply text of these refusals states what an administrator must
+ * correct.
+ */
 const REFUSALS = ['EAUTH', 'EENVELOPE', 'EMESSAGE']
 
 /**
- * Returns the failed attempt. Repeats no other text of the server, because the greeting names the service that listens on
- * a port.
+ * Returns the failed attempt. Quotes reply texts of the server for `REFUSALS` only: other texts, such as a greeting,
+ * could disclose which service listens on a port.
  */
 function failure({ host, port }: EmailSettings, error: unknown): Delivery {
   const { code = 'failed', responseCode = 0, response, message = String(error) } = error as SmtpError

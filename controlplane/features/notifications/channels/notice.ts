@@ -13,7 +13,7 @@ export type NoticeContext = {
   readonly approvers: readonly string[]
 }
 
-/** Returns the notice about a hold. It contains no parameters, headers or body of the request. */
+/** Returns the notice about a hold. The notice contains no parameters, headers or body of the request. */
 export function holdNotice(
   card: ApprovalCard,
   event: 'approval.opened' | 'approval.ended',

@@ -55,9 +55,12 @@ export type Channels = { readonly [N in ChannelName]: Channel<ChannelSettings[N]
 
 export type NotificationChannels = {
   list(): Promise<readonly ChannelView[]>
-  /** Replaces the settings of a channel; null removes it. Masked secrets stay as they are. */
+  /** Replaces the settings of a channel; null removes the channel. Masked secrets keep their stored values. */
   put(by: Actor, body: ChannelBody): Promise<void>
-  /** Sends a test message, and records who sent it. Resolves to the error of the receiver; null after a delivery. */
+  /**
+   * Sends a test message, and records an audit event with the user. The reply contains the error of the receiver; null
+   * after a delivery.
+   */
   test(by: Actor, name: ChannelName): Promise<TestChannelReply>
   /** Returns a sentence for each configured channel whose last attempt failed. */
   warnings(): Promise<readonly string[]>
@@ -146,7 +149,7 @@ function stateOf(row: ChannelRow | undefined): ChannelView['state'] {
   return delivered === null ? 'unproven' : 'ok'
 }
 
-/** Returns the settings of a channel; null when it is not configured. */
+/** Returns the settings of a channel; null when the channel is not configured. */
 async function settingsOf<N extends ChannelName>(
   deps: ChannelsDeps,
   name: N,
@@ -186,8 +189,8 @@ async function put(deps: ChannelsDeps, by: Actor, { name, settings }: ChannelBod
 }
 
 /**
- * Throws `validation` when a stored password would be sent to another server than the one for which it was entered, because
- * a user who may change settings must not learn the password.
+ * Throws `validation` when a stored password would be sent to a server other than the one for which the password was
+ * entered, because a user who may change settings must not learn the password.
  */
 function refuseOtherServer(settings: object, before: object | null): void {
   const [given, stored] = [settings, before ?? {}].map((each) => each as Readonly<Record<string, unknown>>)
@@ -271,7 +274,7 @@ function sendBy(
   notice: Notice,
   signal: AbortSignal,
 ): Promise<Delivery> {
-  // The settings belong to the channel of this name: both were read by the name.
+  // The cast is safe: settings and channel were both read by `name`.
   return (channels[name] as Channel<unknown>).send(settings, notice, signal)
 }
 

@@ -4,8 +4,8 @@ import { type Channel, noticeText } from './channel.ts'
 export type SlackSettings = { readonly token: string; readonly channel: string }
 
 /**
- * Posts test messages to the channel of approval cards. The cards themselves are delivered by the feature `chat`, because
- * their buttons answer approvals.
+ * Posts test messages to the chat channel of approval cards. The cards themselves are delivered by the feature `chat`,
+ * because their buttons answer approvals.
  */
 export function createSlackChannel(api: ChatApi): Channel<SlackSettings> {
   return {

@@ -21,7 +21,10 @@ export async function listChannels(q: Query, orgId: string): Promise<readonly Ch
   return rows
 }
 
-/** Stores the configuration of a channel. Results of earlier deliveries belong to the earlier configuration. */
+/**
+ * Stores the configuration of a channel, and clears the results of earlier deliveries, which belong to the earlier
+ * configuration.
+ */
 export async function putChannel(q: Query, orgId: string, name: ChannelName, config: Sealed): Promise<void> {
   await q.query(
     `insert into notification_channels (org_id, name, config) values ($1, $2, $3)

@@ -1,6 +1,7 @@
 /**
- * Hosts of the push services of browsers, and suffixes of hosts with a leading dot: Chrome and Edge on other systems (Google),
- * Firefox (Mozilla), Edge on Windows (Microsoft), Safari (Apple). Users choose endpoints, so messages go to no other host.
+ * Hosts of the push services of browsers, and host suffixes with a leading dot: Google (Chrome, and Edge outside
+ * Windows), Mozilla (Firefox), Microsoft (Edge on Windows) and Apple (Safari). Users choose endpoints, so messages are
+ * sent to no other host.
  */
 export const PUSH_SERVICES: readonly string[] = [
   'fcm.googleapis.com',
@@ -9,7 +10,7 @@ export const PUSH_SERVICES: readonly string[] = [
   '.push.apple.com',
 ]
 
-/** Reports whether the URL is an endpoint of a known push service: https, without a user name. */
+/** Reports whether the URL is an endpoint of a known push service, with https and without user name and password. */
 export function isPushEndpoint(endpoint: string, services: readonly string[] = PUSH_SERVICES): boolean {
   if (!URL.canParse(endpoint)) return false
   const { protocol, hostname, username, password } = new URL(endpoint)

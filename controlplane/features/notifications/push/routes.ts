@@ -16,8 +16,8 @@ import type { PushSubscriptions, PushUser } from './service.ts'
 const PATH = '/api/dashboard/push-subscriptions'
 
 /**
- * Routes of the browsers to which a user has Web Push messages sent. Each user has their own. An approver key, which only answers
- * approvals, adds none.
+ * Returns the routes by which a user manages the browsers that receive the user's Web Push messages. An approver key
+ * cannot add browsers, because it only answers approvals.
  */
 export function createPushRoutes(push: PushSubscriptions): readonly Route[] {
   return [

@@ -6,7 +6,7 @@ import { encryptPush } from './encryption.ts'
 import { isPushEndpoint, PUSH_SERVICES } from './push-services.ts'
 import type { Vapid } from './vapid.ts'
 
-/** Replaces the public push services. For tests. */
+/** Options of tests: other push services and DNS results than the public ones. */
 export type PushOptions = {
   readonly services?: readonly string[]
   readonly resolve?: Resolve
@@ -14,12 +14,13 @@ export type PushOptions = {
   readonly ca?: readonly string[]
 }
 
-/** A browser: the URL of its push service and its keys, base64url. */
+/** A subscribed browser: the URL at its push service, and its keys in base64url. */
 export type PushTarget = { readonly endpoint: string; readonly p256dh: string; readonly auth: string }
 
 /**
- * Content of a push message. Operating systems show notifications on locked screens, so it names no agent, action or target.
- * `count`: number of approvals that the user may answer; null in a test message. `link`: page of the dashboard.
+ * Content of a push message. A message names no agent, action or target, because operating systems show notifications
+ * on locked screens. `count`: number of approvals that the user may answer; null in a test message. `link`: page of the
+ * dashboard.
  */
 export type PushMessage = { readonly count: number | null; readonly link: string }
 
@@ -35,10 +36,13 @@ export type PushSender = {
 
 /** Seconds for which a push service keeps a message for a browser that is offline. */
 const TTL_S = 600
-/** Length to which messages are padded, in bytes. */
+/** Length in bytes to which messages are padded. */
 const PADDED = 128
 
-/** Creates the sender of Web Push messages (RFC 8030): encrypted for the browser, with the identity of this installation. */
+/**
+ * Creates the sender of Web Push messages (RFC 8030). Messages are encrypted for the browser and signed by this
+ * installation (VAPID).
+ */
 export function createPushSender(deps: {
   readonly send: Send
   readonly vapid: Vapid
@@ -60,7 +64,8 @@ export function createPushSender(deps: {
         authorization: await vapid.authorization(endpoint, nowMs()),
         ttl: String(TTL_S),
         urgency: 'high',
-        // A message replaces an earlier one that the browser has not received yet.
+        // With the same topic, a message replaces an earlier message that the browser has not received yet (RFC 8030,
+        // section 5.4).
         topic: 'approvals',
         'user-agent': 'chaperone',
       }

@@ -39,9 +39,9 @@ export type PushSubscriptions = {
   list(user: PushUser): Promise<PushSubscriptionList>
   /** Stores the subscription of a browser and returns its id. Throws `validation`, and `conflict` for too many. */
   add(user: PushUser, body: PushSubscriptionBody): Promise<string>
-  /** Throws `not_found` for a subscription of another user, as `test` does. */
+  /** Removes a subscription. `remove` and `test` throw `not_found` for a subscription of another user. */
   remove(user: PushUser, id: string): Promise<void>
-  /** Sends a test message to one browser. Resolves to the error of its push service; null after a delivery. */
+  /** Sends a test message to one browser. The reply contains the error of the push service; null after a delivery. */
   test(user: PushUser, id: string): Promise<TestChannelReply>
   /** Reports whether any browser has a subscription. */
   isUsed(): Promise<boolean>

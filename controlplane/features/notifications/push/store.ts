@@ -19,7 +19,10 @@ const COLUMNS = `id, user_id as "userId", host, endpoint_sha256 as "endpointSha2
 
 export type NewSubscription = Pick<SubscriptionRow, 'id' | 'userId' | 'host' | 'endpointSha256' | 'keys'>
 
-/** Stores a subscription. One of the same endpoint is replaced: another user has signed in to the same browser. */
+/**
+ * Stores a subscription. Replaces a subscription with the same endpoint, for example when another user has signed in to
+ * the same browser.
+ */
 export async function putSubscription(
   q: Query,
   orgId: string,
@@ -81,8 +84,8 @@ export async function recordPush(q: Query, id: string, error: string | null): Pr
 }
 
 /**
- * Queues one message for each subscription whose approvals are newer than its last message. The subscription is marked in the
- * same statement, so replicas queue a message once, and several new approvals become one message.
+ * Queues one message for each subscription if a pending approval is newer than the last message. The same statement
+ * marks the subscription, so that replicas queue the message once, and several new approvals cause one message.
  */
 export async function queuePushes(q: Query, orgId: string): Promise<void> {
   await q.query(

@@ -15,10 +15,11 @@ export type Vapid = {
 const TOKEN_LIFE_S = 12 * 3_600
 
 /**
- * Creates the identity of this installation. Its key is derived from the master key, so every replica has the same key, and
- * subscriptions end with the master key.
+ * Creates the identity of this installation. The key pair is derived from the master key, so every replica has the same
+ * one, and a changed master key invalidates all subscriptions.
  *
- * @param contact URL of the dashboard. Push services of Apple require a contact with https.
+ * @param contact URL of the dashboard; null when it is not configured. Push services of Apple require a contact with
+ *   https.
  */
 export function createVapid(keyring: Keyring, contact: string | null): Vapid {
   const key = derivePrivateKey(keyring, 'web push')

@@ -14,7 +14,7 @@ import { doubledName, readValue, type Variables } from './values.ts'
 
 /** Maximum length of a document in tokens; real documents have hundreds. */
 export const MAX_TOKENS = 20_000
-/** Maximum total length of all documents of a request. */
+/** Maximum total length of all documents of a request, in characters (UTF-16 code units). */
 export const MAX_DOCUMENT_CHARS = 256 * 1024
 export const MAX_FIELDS = 64
 export const MAX_STEPS = 10_000
@@ -176,8 +176,8 @@ function repeatedName(what: string): Refusal {
 }
 
 /**
- * Returns the root fields of the operation. A field whose `@skip` or `@include` condition is unknown is included, so
- * that the decision covers at least the executed fields.
+ * Returns the fields of a selection set, such as that of the operation, with fragments expanded. A field whose `@skip`
+ * or `@include` condition is unknown is included, so that the decision covers at least the executed fields.
  */
 export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldNode[] | Refusal {
   const found: FieldNode[] = []

@@ -84,8 +84,8 @@ function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'
 const NOTHING = /^0+$/
 
 /**
- * Returns one action for each reference of the mutation `updateRefs`. The old and the new object id determine whether
- * it creates, moves or deletes the reference.
+ * Returns the action of each reference of the mutation `updateRefs`, with its further actions. The old and the new
+ * object id determine whether the mutation creates, moves or deletes the reference.
  */
 function referenceActions(input: Input, given: Given): readonly Action[] {
   // GraphQL servers accept a single value in place of a list.

@@ -30,16 +30,16 @@ export type Commits = {
 export type PackDepth = 'commits' | 'trees'
 
 /**
- * Reason why reading a pack ended. `complete`: all commits were read. `budget`: the pack exceeds the budget. `cut`:
- * the bytes end within the commits. `base`: a commit is a delta on an object that was not read. `malformed`: git
- * writes no such pack.
+ * Reason why reading a pack ended. `complete`: all objects to be read were read (see `PackDepth`). `budget`: the pack
+ * exceeds `PACK_BUDGET`. `cut`: the bytes end within an object, or the object cannot be inflated. `base`: the next
+ * object is a delta on an object that was not read. `malformed`: git writes no such pack.
  */
 export type PackEnd = 'complete' | 'budget' | 'cut' | 'base' | 'malformed'
 
 /**
- * Limits for reading the pack of one push. `ratio`: inflated bytes per byte of the pack, beyond `objectBytes`; commits
- * compress to a tenth at most. `sliceBytes`: work between two yields; each object counts `objectCost` in addition to
- * its bytes.
+ * Limits for reading the pack of one push. `ratio`: inflated bytes per byte of the pack, beyond `objectBytes`; zlib
+ * compresses commits at most about tenfold. `sliceBytes`: work between two yields; each object counts `objectCost` in
+ * addition to its bytes.
  */
 export const PACK_BUDGET = {
   objects: 2_000,
@@ -65,8 +65,8 @@ const ID_BYTES = 20
 /**
  * Reads the commits of a pack with their parents up to the first tree or blob; git writes commits and tags first. An
  * object's id is computed from its bytes, so the pack cannot forge it. With `depth: 'trees'`, reading continues up to
- * the first blob. Blobs are never inflated, and no more than `PACK_BUDGET` is inflated in total. Yields after each
- * `sliceBytes` of work.
+ * the first blob that is stored whole, which is not inflated. No more than `PACK_BUDGET` is inflated in total. Yields
+ * after each `sliceBytes` of work.
  */
 export function* readCommits(
   pack: Uint8Array,

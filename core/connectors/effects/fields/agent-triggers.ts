@@ -3,7 +3,10 @@ import { fold, matchesPattern, parsePattern } from '../../../action/pattern.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type FieldRule, valuesOf } from './field-rule.ts'
 
-/** Patterns of one Connector: whole names, or prefixes followed by `*`. Case is ignored. */
+/**
+ * Accounts, labels and mentions that start an agent, as one Connector declares them: whole names, or prefixes followed
+ * by `*`. Case is ignored.
+ */
 export type AgentTriggers = {
   readonly accounts: readonly string[]
   readonly labels: readonly string[]
@@ -41,7 +44,7 @@ export const KNOWN_AGENTS = rulesBy({
   isCalledIn: (text) => COMMAND.test(text),
 })
 
-/** Adds `delegate` to the actions that start an agent by a pattern of their Connector. */
+/** Adds the effect class `delegate` to the actions that start an agent according to the patterns of the Connector. */
 export function withAgentTriggers(actions: readonly Action[], triggers: AgentTriggers): readonly Action[] {
   const rules = rulesOf(triggers)
   return actions.map((action) => {

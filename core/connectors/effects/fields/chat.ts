@@ -14,7 +14,7 @@ export const CHANNEL_WRITES = [
 ]
 
 const LINK = /https?:/i
-/** Matches the name of a host. `parse: full` makes a link of it. */
+/** Matches a host name without a scheme. With `parse: full`, the chat turns the name into a link. */
 const BARE_LINK = /[a-z0-9-]\.[a-z]{2}/i
 const FETCHED = /"?(image_url|thumb_url|video_url|author_icon|footer_icon|icon_url|thumbnail_url)\b/
 

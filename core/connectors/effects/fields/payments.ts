@@ -7,7 +7,7 @@ import { type FieldRule, valuesOf } from './field-rule.ts'
  */
 export const MONEY_FIELDS = ['balance', 'transfer_data', 'on_behalf_of'] as const
 
-/** Parameters whose members may have these names (`payment_intent_data[transfer_data][destination]`). */
+/** Parameters whose members may be `MONEY_FIELDS` (`payment_intent_data[transfer_data][destination]`). */
 export const MONEY_CONTAINERS = [
   ...['payment_intent_data', 'subscription_data', 'setup_intent_data', 'default_settings', 'phases'],
 ] as const
@@ -45,7 +45,7 @@ function isContainer(name: string): boolean {
   return MONEY_CONTAINERS.some((container) => container === name)
 }
 
-/** Reports whether the JSON value of a parameter has a member with one of the names. */
+/** Reports whether the JSON value of a parameter has a member of `MONEY_FIELDS`. */
 function holdsMoneyField(value: unknown): boolean {
   return valuesOf(value).some((one) => isRecord(one) && Object.keys(one).some(isMoneyField))
 }

@@ -5,8 +5,8 @@ import type { ApprovalCard } from '../../../../../core/wire/gateway/internal.ts'
 import { AlwaysAllowDialog } from '../../../lazy-dialogs.ts'
 
 /**
- * Renders a button for a permission that allows future requests with the action of the card. The button opens a dialog that
- * shows the permission before it is saved.
+ * Renders a button for a permission that allows future requests with the action of the card. The button opens a dialog
+ * that shows the permission before it is saved.
  */
 export function AlwaysAllowButton({ card }: { readonly card: ApprovalCard }) {
   const [isOpen, { open, close }] = useDisclosure(false)

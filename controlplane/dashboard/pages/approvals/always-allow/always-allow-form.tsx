@@ -10,7 +10,8 @@ import { PolicyExceptions } from './policy-exceptions.tsx'
 type Props = { readonly card: ApprovalCard; readonly onClose: () => void }
 
 /**
- * Offers to allow later requests of this kind: by an exception in each policy that requires approval, or by a permission.
+ * Offers to allow later requests of this kind: by an exception in each policy that requires approval, or by a
+ * permission.
  */
 export function AlwaysAllowForm({ card, onClose }: Props) {
   const { may } = useSession()

@@ -65,9 +65,9 @@ function quoted(text: string): string {
 }
 
 /**
- * Returns the policy rule that requires the approval; null if a permission requires it. The card of a held request names the
- * policy and the rule (`policy: rule`). The card of a submitted action names only the rule. When a permission requires the
- * approval, the card names the permission's pattern, which matches the action.
+ * Returns the policy rule that requires the approval; null if a permission requires it. The card of a held request
+ * names the policy and the rule (`policy: rule`). The card of a submitted action names only the rule. When a permission
+ * requires the approval, the card names the permission's pattern, which matches the action.
  */
 export function policyBehind({
   matched_rule: rule,

@@ -13,7 +13,10 @@ import { useSession } from '../../../session/session.tsx'
 import { CheckResult } from '../../policies/check-result.tsx'
 import { TextDiff } from '../../policies/text-diff.tsx'
 
-/** Shows each policy that holds the request with an exception for such requests, and saves an exception. */
+/**
+ * Shows each policy that holds the request, with the exception that would let such requests pass. The user can save
+ * each exception.
+ */
 export function PolicyExceptions({ card }: { readonly card: ApprovalCard }) {
   const [target, setTarget] = useState<ExceptionTarget>('same')
   const found = useResource(
@@ -57,7 +60,7 @@ export function PolicyExceptions({ card }: { readonly card: ApprovalCard }) {
   )
 }
 
-/** Shown for a card without the policies that hold it, such as that of an action of the API. */
+/** Shown for the card of an action request, for which the API prepares no exceptions. */
 function NotPrepared({ rule }: { readonly rule: string | null }) {
   return (
     <Text size="sm" role="note" component="div">

@@ -2,8 +2,8 @@ import { Alert } from '@mantine/core'
 import { Icon } from '../../../components/layout/icon.tsx'
 
 /**
- * Renders a notice that the client disconnected from the held request. An approval then applies to the next attempt of the
- * client.
+ * Renders a notice that the client disconnected from the held request. An approval then applies to the next attempt of
+ * the client.
  */
 export function DisconnectedNote() {
   return (

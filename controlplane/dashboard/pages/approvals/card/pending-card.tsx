@@ -20,7 +20,7 @@ import { UnreadBody } from './unread-body.tsx'
 
 type Props = {
   readonly card: ApprovalCard
-  /** Called with the answer, or with null when another approver had ended the approval before. */
+  /** Called with the answer, or with null when the user dismisses a card whose approval had already ended. */
   readonly onAnswered: (approved: boolean | null) => void
   readonly onPartly: () => void
   readonly onDismiss: () => void

@@ -6,7 +6,10 @@ import { GrantDialog } from '../../../lazy-dialogs.ts'
 
 type Props = { readonly card: ApprovalCard; readonly onAnswered: (approved: boolean) => void }
 
-/** Renders a button for an approval that covers later requests too; without a grant, shows the reason why none is possible. */
+/**
+ * Renders the button that approves with a grant, which covers later requests too. If no grant is possible, shows the
+ * reason instead.
+ */
 export function GrantButton({ card, onAnswered }: Props) {
   const [isOpen, { open, close }] = useDisclosure(false)
   const [wasOpened, setWasOpened] = useState(false)

@@ -25,7 +25,7 @@ export function GrantForm({ card, onAnswered }: Props) {
   const names = card.grant?.parameters ?? []
   const [duration, setDuration] = useState<GrantBody['duration']>('15m')
   const [uses, setUses] = useState(10)
-  // A grant for the same target of an access request without a target would cover no request.
+  // For an access request without a target, a grant for the same target would cover no request.
   const isForAnyTarget = card.access_request === true && card.target === null
   const [target, setTarget] = useState<'same' | 'any'>(isForAnyTarget ? 'any' : 'same')
   const [parameters, setParameters] = useState<readonly string[]>(names)

@@ -5,9 +5,9 @@ import { hasDisconnected } from '../card/has-disconnected.ts'
 const CARD_RISK = 0.5
 
 /**
- * Reports whether one answer may approve this request together with others. An approver who answers a row has not read the
- * whole request, so the action must have a low risk and, as far as known, no effect class. A card without the list of effect classes is one
- * of an action that is not in the catalogue.
+ * Reports whether one answer may approve this request together with others. An approver who answers a row has not read
+ * the whole request, so the action must have a low risk and no effect class. A card without a list of effect classes is
+ * for an action that is not in the catalogue, whose effects are unknown.
  */
 export function isApprovedTogether(card: ApprovalCard): boolean {
   return (

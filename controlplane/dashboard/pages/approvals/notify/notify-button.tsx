@@ -4,7 +4,9 @@ import { useState } from 'react'
 import { NotifyDialog } from '../../../lazy-dialogs.ts'
 import { useSession } from '../../../session/session.tsx'
 
-/** Renders the button that opens the notification settings of the user. Renders nothing for a user who may not answer. */
+/**
+ * Renders the button that opens the notification settings of the user. Renders nothing for a user who may not answer.
+ */
 export function NotifyButton() {
   const { may } = useSession()
   const [isOpen, { open, close }] = useDisclosure(false)

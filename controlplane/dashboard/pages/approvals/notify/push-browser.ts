@@ -1,6 +1,6 @@
 import { call } from '../../../api/client.ts'
 
-/** Reports whether this browser can receive Web Push messages here: it needs https, or localhost. */
+/** Reports whether this browser can receive Web Push messages on this origin, which must use https or be localhost. */
 export function supportsPush(): boolean {
   return 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window
 }
@@ -13,8 +13,8 @@ export async function ownEndpoint(): Promise<string | null> {
 }
 
 /**
- * Subscribes this browser. Rejects with a sentence if the user or the browser refuses. A subscription for another key of the
- * installation is replaced.
+ * Subscribes this browser. Rejects with a sentence if the user or the browser refuses. An existing subscription with
+ * another public key is replaced.
  */
 export async function subscribe(publicKey: string): Promise<void> {
   if ((await Notification.requestPermission()) !== 'granted')

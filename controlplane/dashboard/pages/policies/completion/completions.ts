@@ -20,8 +20,8 @@ const ACTIONS: ReadonlySet<string> = new Set(['scope.actions.*', 'tests.*.action
 const TYPES: ReadonlySet<string> = new Set(['scope.connectors.*', 'tests.*.action.resource.provider'])
 
 /**
- * Returns the completions at the end of `before`, which is the text up to the cursor; null if there are none. If the user has
- * typed nothing, completions are returned only if the user requests them (`isExplicit`).
+ * Returns the completions at the end of `before`, which is the text up to the cursor; null if there are none. If the
+ * user has typed nothing, completions are returned only if the user requests them (`isExplicit`).
  */
 export async function completionsAt(
   before: string,

@@ -7,13 +7,16 @@ type Typed = Pick<TextPlace, 'text' | 'from' | 'quote'>
 
 /** Facts that are compared with connector types. */
 const TYPE_FACTS: ReadonlySet<string> = new Set(['action.connector', 'connector.type', 'resource.provider'])
-/** Facts with fields that only a request has. */
+/** Facts whose fields depend on the request. */
 const OPEN_FACTS = ['parameters.', 'context.', 'request.query.', 'request.body.'] as const
 /** Matches a fact and the operator or function that compares it with the text at the cursor. */
 const COMPARED =
   /([a-z_]+\.[a-z_]+)(?:\s*(?:==|!=)\s*|\s+in\s*\[[^\]]*|\.(?:startsWith|endsWith|contains)\(\s*)$/
 
-/** Returns the completions of a CEL expression: names of facts and functions, and the values that a compared fact can have. */
+/**
+ * Returns the completions of a CEL expression: names of facts and functions, and the values that a compared fact can
+ * have.
+ */
 export async function conditionCompletions(
   typed: Typed,
   catalogue: Catalogue,
@@ -57,7 +60,10 @@ async function valuesOf(
     : { from: typed.from, options: values.map((label) => ({ label, type: 'value' })) }
 }
 
-/** Returns the quoted values of an enumerated fact that `before` compares. CEL has the quotes that the YAML value leaves free. */
+/**
+ * Returns the values of an enumerated fact that `before` compares. They have the kind of quotes that does not enclose
+ * the YAML value.
+ */
 function comparedOptions(before: string, quote: TextPlace['quote']): readonly Option[] {
   const fact = COMPARED.exec(before)?.[1]
   const values = FACTS.find(({ name }) => name === fact)?.values ?? []

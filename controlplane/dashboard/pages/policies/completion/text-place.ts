@@ -1,8 +1,8 @@
 /**
- * Place in the text of a policy document. An `item` is the beginning of an item in a block list, which is a key if the items
- * are mappings, else a value. `path` has the keys of the enclosing mappings, with `*` for each item of a list,
- * such as `rules.*.conditions.*`. `text` is what the value or key has before the cursor, without its quote, and `from` is the
- * offset at which `text` begins, in UTF-16 code units.
+ * Place in the text of a policy document. An `item` is the beginning of an item in a block list, which is a key if the
+ * items are mappings, else a value. `path` has the keys of the enclosing mappings, with `*` for each item of a list,
+ * such as `rules.*.conditions.*`. `text` is the part of the value or key before the cursor, without its quote, and
+ * `from` is the offset at which `text` begins, in UTF-16 code units.
  */
 export type TextPlace = {
   readonly kind: 'key' | 'value' | 'item'
@@ -13,18 +13,24 @@ export type TextPlace = {
   readonly quote: '' | '"' | "'"
 }
 
-/** Container that is open at the cursor. `indent` is the column of a block; a flow container (`{`, `[`) has the column -1. */
+/**
+ * Container that is open at the cursor. `indent` is the column of a block; a flow container (`{`, `[`) has the column
+ * -1.
+ */
 type Frame = { readonly indent: number; readonly key: string; readonly flow?: '{' | '[' }
 
 const BLOCK_SCALAR = /^[|>][-+0-9]*\s*$/
 const KEY = /^([A-Za-z_][\w.-]*):(?:\s+|$)/
 
-/** Containers after the lines before, and the column of the key of an open block scalar (`|`, `>`), else -1. */
+/**
+ * State after the preceding lines: the open containers, and the column of the key of an open block scalar (`|`, `>`),
+ * else -1.
+ */
 type State = { readonly frames: readonly Frame[]; readonly scalarIndent: number }
 
 /**
- * Returns the place at the end of `before`, which is the text up to the cursor; null in a comment and after a quoted value. The
- * text is being written, so this function reads lines and brackets instead of parsing YAML.
+ * Returns the place at the end of `before`, which is the text up to the cursor; null in a comment and after a quoted
+ * value. The text is being written, so this function reads lines and brackets instead of parsing YAML.
  */
 export function placeAt(before: string): TextPlace | null {
   const lines = before.split('\n')
@@ -119,7 +125,7 @@ function readValue(text: string, offset: number, frames: readonly Frame[]): Read
   return { frames: end.frames, place: placeIn(end.frames, typed) }
 }
 
-/** Only a quote at the beginning of a value is one of YAML. */
+/** Only a quote at the beginning of a value is a quote of YAML. */
 function afterQuoted(reading: Reading, text: string, at: number, token: string): Reading {
   if (reading.isOver || text.slice(reading.start, at).trim() !== '') return reading
   const quote = token.startsWith('"') ? '"' : "'"
@@ -141,7 +147,10 @@ function opened(frames: readonly Frame[], char: string, part: string): readonly 
   return char === '[' ? [...frames, { indent: -1, key: '*', flow: '[' }] : null
 }
 
-/** Returns the containers after a character that separates or ends a part of a flow container; null for any other. */
+/**
+ * Returns the containers after a character that separates or ends a part of a flow container; null for any other
+ * character.
+ */
 function inFlow(frames: readonly Frame[], text: string, part: string): readonly Frame[] | null {
   const last = frames.at(-1)
   if (last?.flow === undefined) return null
