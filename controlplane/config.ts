@@ -65,9 +65,7 @@ export type ControlPlaneConfig = RetentionSettings & {
   readonly operatorAccount: { readonly namespace: string; readonly name: string } | null
   /** In a cluster: namespaces whose Gateways and Connectors may use the setting `codehost_pat`. */
   readonly codehostPatNamespaces: readonly string[]
-  /**
-   * Namespaces of the platform team (`PLATFORM_NAMESPACES`). Policies in these namespaces can apply to every Gateway.
-   */
+  /** Namespaces of the platform team (`PLATFORM_NAMESPACES`), whose policies can apply to every Gateway. */
   readonly platformNamespaces: readonly string[]
   /** How users can edit Gateways, Connectors, Permissions and Policies (`DASHBOARD_EDITING`). */
   readonly editing: EditingMode
@@ -95,9 +93,8 @@ export type CertificateFiles = { readonly certFile: string; readonly keyFile: st
 
 export type TlsConfig =
   /**
-   * With `hosts`, the CA of the installation issues the certificate of the HTTPS server. Clients that request another
-   * host name of the certificate in `files` (SNI) receive the certificate in `files`. Without `hosts`, all clients
-   * receive the certificate in the files.
+   * With `hosts`, the CA of the installation issues the certificate of the server for them, and clients that request
+   * another host name of `files` (SNI) receive `files`. Without `hosts`, all clients receive `files`.
    */
   { readonly hosts: readonly [string, ...string[]]; readonly files?: CertificateFiles } | CertificateFiles
 

@@ -38,9 +38,7 @@ export type BodyView =
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /**
-   * `bytes`: the body, if it was read whole. `acts`: acts of the provider that the reader of `readUpload` found in it.
-   */
+  /** `bytes`: the body, if it was read whole. `acts`: acts of the provider that `readUpload` found in it. */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
   /** First bytes of a body. `commits`: commits of a push in them, if the classification needs any (`HeadReader`). */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
@@ -205,9 +203,8 @@ export type Connector<Name extends string = string> = {
    */
   readonly find?: FindRules
   /**
-   * Returns a reader for an upload that may contain batch requests. The reader finds the acts that the provider
-   * performs for the batch requests, and gets null instead of the bytes of a body beyond the size limit. Returns null
-   * for other requests.
+   * Returns a reader for an upload that may contain batch requests, which finds the acts of the provider for them and
+   * gets null instead of the bytes of a body beyond the size limit. Returns null for other requests.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**

@@ -54,15 +54,9 @@ export type PermissionIndex = {
   readonly effects: ReadonlyMap<string, Node>
   /** Prefixes of agent names in permissions, with `*` at the end, longest first. */
   readonly agentPrefixes: readonly string[]
-  /**
-   * Cache by agent: its name and the prefixes in `agentPrefixes` that cover it, most specific first. At most
-   * `MAX_AGENTS` entries.
-   */
+  /** Cache by agent, of at most `MAX_AGENTS` entries: its name and the prefixes that cover it, most specific first. */
   readonly covering: Map<string, readonly string[]>
-  /**
-   * Cache of look-ups by action name, with at most `MAX_REMEMBERED` entries. Only the two caches change after the index
-   * is built.
-   */
+  /** Cache of look-ups by action name, of at most `MAX_REMEMBERED` entries. Only the caches change after the build. */
   readonly remembered: Map<string, Chain>
 }
 
@@ -246,8 +240,7 @@ function insert(maps: Maps, entry: PermissionEntry): void {
     put(nodeOf(maps.bare, connector), entry)
     return
   }
-  // A permission has a connector type. A pattern for names of another connector type can never match an action of the
-  // permission's type.
+  // A pattern for names of another connector type never matches an action of the permission's connector type.
   if (!key.startsWith(home)) return
   if (isWildcard) notePartial(maps.prefixes, key)
   put(nodeOf(isWildcard ? maps.prefixes : maps.exact, key), entry)

@@ -249,10 +249,7 @@ export const AckBody = z.object({
   version: z.number().int().optional(),
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
-  /**
-   * Positions of the latest kill state and configuration in this process. A replica that sent earlier ones reads the
-   * database again.
-   */
+  /** Positions of the latest kill state and configuration here. A replica that sent earlier ones reads the database. */
   kill_order: StateOrder.optional(),
   config_order: StateOrder.optional(),
   /**

@@ -63,9 +63,7 @@ type Given = {
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
   readonly deps: ClassifyDeps
-  /**
-   * Classification by the request line. Set when the body is read although the request line has classified the request.
-   */
+  /** Classification by the request line; set when the body is read in spite of it. */
   readonly provisional?: ProvisionalClassification
 }
 

@@ -31,10 +31,7 @@ export type RefresherDeps = {
  */
 export type Refresher = AsyncDisposable
 
-/**
- * Milliseconds between two reads of the database when no exchange is due earlier. Changes of Connectors start a read at
- * once.
- */
+/** Milliseconds between two reads of the database when no exchange is due earlier and no Connector changes. */
 const IDLE_MS = 30_000
 /** Minimum time in milliseconds between two reads of the database. */
 const BUSY_MS = 100
@@ -230,9 +227,7 @@ function requestOf(keyring: Keyring, { connector, source, row }: Claimed): MintR
 
 type Result = Claimed & {
   readonly minted: Minted
-  /**
-   * Monotonic time in milliseconds at which the source was called. The lifetime of the secret counts from this time.
-   */
+  /** Monotonic time in milliseconds of the call of the source, from which the lifetime of the secret counts. */
   readonly sinceMs: number
 }
 
