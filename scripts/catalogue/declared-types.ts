@@ -40,7 +40,7 @@ function enter(open: Block[], line: string, found: DeclaredType[]): void {
   const members = new Map<string, string>()
   if (kind !== 'namespace') found.push({ name: nameIn(open, name), members, parts: type })
   if (line.endsWith('{'))
-    open.push({ indent: line.search(/\S/), name, members: kind === 'interface' ? members : null })
+    open.push({ indent: line.search(/\S/), name, members: kind === 'namespace' ? null : members })
 }
 
 /** Removes the blocks that a line of this indentation is not in. */
@@ -63,16 +63,30 @@ function readStatement(line: string): Statement | null {
   return member === undefined ? null : { kind: 'member', name: member, type }
 }
 
-/** Returns the lines without comments; a member or an alias that is longer than a line is one. */
+/** Parameters of the path, the query or the headers, which the SDKs declare beside members of the body. */
+const NOT_IN_BODY = /\/\*\*\s*\*?\s*(?:Path|Query|Header) param: (?:(?!\*\/)[\s\S])*\*\/\s*[^\n;{]*;/g
+
+/**
+ * Returns the lines without comments and without parameters that are not in the body; a member or an alias that is
+ * longer than a line is one.
+ */
 function statementsOf(text: string): readonly string[] {
   const statements: string[] = []
   let isOpen = false
-  for (const line of text.replaceAll(/\/\*[\s\S]*?\*\//g, '').split('\n')) {
+  for (const line of text
+    .replaceAll(NOT_IN_BODY, '')
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .split('\n')) {
     if (line.trim() === '') continue
     if (isOpen) statements.push(`${statements.pop() ?? ''} ${line.trim()}`)
     else statements.push(line.trimEnd())
-    const last = statements.at(-1) ?? ''
-    isOpen = (ALIAS.test(last) || MEMBER.test(last)) && !last.includes(';')
+    isOpen = isUnfinished(statements.at(-1) ?? '')
   }
   return statements
+}
+
+/** True for a part of a member or an alias. The members of an alias of an object type are statements of their own. */
+function isUnfinished(statement: string): boolean {
+  if (statement.includes(';')) return false
+  return MEMBER.test(statement) || (ALIAS.test(statement) && !statement.endsWith('{'))
 }

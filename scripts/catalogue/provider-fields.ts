@@ -1,5 +1,6 @@
 import { snakeCase } from '../../core/connectors/llm/resource-bodies.ts'
 import type { CompiledTable } from '../../core/connectors/provider-side/table.ts'
+import { harmlessIds } from './harmless-ids.ts'
 import { requestPaths } from './request-paths.ts'
 
 /** Requests of a provider, from the types of its SDK. */
@@ -8,6 +9,8 @@ export type PublishedFields = {
   readonly fields: readonly string[]
   /** Full paths of such fields in requests. */
   readonly paths: readonly string[]
+  /** Full paths of the ids in requests that change or start something. */
+  readonly ids: readonly string[]
   /** Types of tools. */
   readonly tools: readonly string[]
 }
@@ -28,8 +31,19 @@ export function readPublished(declarations: readonly string[]): PublishedFields 
   return {
     fields: [...new Set(names)].filter(isReaching).sort(),
     paths: requestPaths(declarations, isReaching),
+    ids: requestPaths(declarations, isId, (type) => !READ.test(type)),
     tools: [...new Set(declarations.flatMap(toolTypes))].sort(),
   }
+}
+
+/** Names of ids: `id`, `skill_id`, `vaultIds`, `agentID`. */
+const ID_NAME = /(?:^|_)(?:ids?|i_ds?)$/
+
+/** Types of requests without a body: the gateway searches bodies only. */
+const READ = /(?:Retrieve|List|Delete|Remove|Content|Cancel|Archive|Download)\w*Params$/
+
+function isId(name: string): boolean {
+  return ID_NAME.test(snakeCase(name))
 }
 
 function isReaching(name: string): boolean {
@@ -54,7 +68,7 @@ function typesOf(text: string, name: string): readonly string[] {
   })
 }
 
-/** Names and paths of fields, and tools, without a row in the table and without an exemption. */
+/** Names and paths of fields, ids, and tools, without a row in the table and without an exemption. */
 export function undescribed(
   table: CompiledTable,
   published: PublishedFields,
@@ -74,6 +88,9 @@ export function undescribed(
         (path) => !isRead(table, path) && !Object.keys(harmless.paths).some((end) => endsWith(path, end)),
       )
       .map((path) => `path ${path}`),
+    ...published.ids
+      .filter((path) => !isRead(table, path) && !harmless.ids.some((end) => endsWith(path, end)))
+      .map((path) => `id ${path}`),
     ...published.tools.filter((type) => !isTool(type)).map((type) => `tool ${type}`),
   ]
 }
@@ -93,10 +110,16 @@ export function endsWith(path: string, end: string): boolean {
 export type Harmless = {
   readonly fields: Readonly<Record<string, string>>
   readonly paths: Readonly<Record<string, string>>
+  /** Ends of paths of ids, from the groups of `harmless-ids.ts`. */
+  readonly ids: readonly string[]
 }
 
 export function harmlessOf(connector: string): Harmless {
-  return { fields: HARMLESS_FIELDS[connector] ?? {}, paths: HARMLESS_PATHS[connector] ?? {} }
+  return {
+    fields: HARMLESS_FIELDS[connector] ?? {},
+    paths: HARMLESS_PATHS[connector] ?? {},
+    ids: harmlessIds(connector),
+  }
 }
 
 /** Exempt fields by connector: they make the provider reach nothing, for the given reason. */
@@ -155,6 +178,7 @@ const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>>
     '^.target_uri': 'target of a call that is its own action (live_session.refer, realtime_call.refer)',
     '^.vault_uri': 'a key store of the organisation, named by its own write of high risk',
     'content.*.annotations.*.url': 'a citation in an earlier answer',
+    'output.*.annotations.*.url': 'a citation in an earlier answer',
     'input.*.action.sources.*.url': 'a source of an earlier search',
     'input.*.action.url': 'a page of an earlier search',
     'input.*.outputs.*.url': 'an image of an earlier run of code',
@@ -166,12 +190,13 @@ const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>>
   },
   llm_b: {
     '^.provider_config.vault_uri': 'a key store of the organisation, named by its own write of high risk',
-    '^.tunnel_id': 'in the path of the request, and the target of its own write',
     'content.*.citations.*.url': 'a citation in an earlier answer',
     'content.*.content.*.state_changes.*.url': 'reported by the browser of the caller',
     'content.*.content.*.tabs.*.url': 'reported by the browser of the caller',
     'content.*.content.*.url': 'a result of an earlier search',
     'content.*.content.url': 'a result of an earlier fetch',
+    'tool.definition.allowed_domains.*': 'narrows a search or a fetch',
+    'tool.definition.blocked_domains.*': 'narrows a search or a fetch',
     'tools.*.allowed_domains.*': 'narrows a search or a fetch',
     'tools.*.blocked_domains.*': 'narrows a search or a fetch',
     'tools.*.configs.*.allowed_domains.*': 'narrows a search or a fetch',

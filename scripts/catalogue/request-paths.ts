@@ -2,25 +2,28 @@ import { type DeclaredType, readDeclaredTypes } from './declared-types.ts'
 
 /**
  * Returns the full paths of the fields of requests (types `…Params` that no other type uses) whose name `isWanted` and which hold texts:
- * `^.tools.*.server_url`, as in `FindRules`. Of paths with the same type and the same last elements, one is enough,
+ * `^.tools.*.server_url`, as in `FindRules`. `isRequest` selects among these types. Of paths with the same type and the same last elements, one is enough,
  * because rows are ends of paths.
  */
 export function requestPaths(
   declarations: readonly string[],
   isWanted: (name: string) => boolean,
+  isRequest: (type: string) => boolean = () => true,
 ): readonly string[] {
   const types = declarations.flatMap(readDeclaredTypes)
-  const walk: Walk = { index: indexOf(types), isWanted, seen: new Set(), paths: new Set() }
+  const walk: Walk = { index: indexOf(types), isWanted, seen: new Map(), paths: new Set() }
   const used = new Set(types.flatMap(namesIn))
   for (const type of types)
-    if (/^\w+Params\w*$/.test(type.name) && !used.has(type.name)) walkType(walk, type, ['^'])
+    if (/^\w+Params\w*$/.test(type.name) && !used.has(type.name) && isRequest(type.name))
+      walkType(walk, type, ['^'])
   return [...walk.paths].sort()
 }
 
 type Walk = {
   readonly index: ReadonlyMap<string, readonly DeclaredType[]>
   readonly isWanted: (name: string) => boolean
-  readonly seen: Set<string>
+  /** Last elements of the paths of each type. Different types may have the same name. */
+  readonly seen: Map<DeclaredType, Set<string>>
   readonly paths: Set<string>
 }
 
@@ -32,9 +35,10 @@ const MAX_DEPTH = 16
 const NAME = /\b[A-Z][\w.]*/g
 
 function walkType(walk: Walk, type: DeclaredType, path: readonly string[]): void {
-  const key = `${type.name} ${path.slice(-TAIL).join('.')}`
-  if (walk.seen.has(key) || path.length > MAX_DEPTH) return
-  walk.seen.add(key)
+  const tail = path.slice(-TAIL).join('.')
+  const seen = walk.seen.get(type) ?? new Set()
+  if (seen.has(tail) || path.length > MAX_DEPTH) return
+  walk.seen.set(type, seen.add(tail))
   walkExpression(walk, type, { expression: type.parts, path })
   for (const [name, expression] of type.members) {
     const own = [...path, name]

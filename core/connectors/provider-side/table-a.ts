@@ -62,6 +62,14 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     decision                          hosted_approval.answer    none  =approve
     background                        hosted_agent.run          none  =true
     prompt.id                         hosted_agent.run          text
+    workflow.id                       hosted_agent.run          text
+    ^.agent_id                        hosted_agent.run          text
+    target.agent_id                   hosted_agent.run          text
+    # Credentials of a person for other services, which programs and MCP servers of the agent use.
+    vault_ids.*                       provider_tool.connector   text
+    skills.*.skill_id                 provider_tool.code        text
+    environment.environment_id        provider_tool.code        text
+    environment_template_id           provider_tool.code        text
     purpose                           provider_tool.unknown     unread  =batch
   `,
   operations: `

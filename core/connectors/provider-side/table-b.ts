@@ -36,6 +36,15 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
     # Programs of the environment reach every host.
     config.networking.type          provider_tool.code,provider_tool.web_fetch  none  =unrestricted
     skills.*.skill_id               provider_tool.code        text
+    environment_id                  provider_tool.code        text
+    # Credentials of a person for other services, which programs and MCP servers of the agent use.
+    vault_ids.*                     provider_tool.connector   text
+    ^.agent                         hosted_agent.run          text
+    ^.agent.id                      hosted_agent.run          text
+    multiagent.agents.*             hosted_agent.run          text
+    multiagent.agents.*.id          hosted_agent.run          text
+    predefined_agents.*             hosted_agent.run          text
+    predefined_agents.*.id          hosted_agent.run          text
     events.*.type                   hosted_approval.answer    none  =user.tool_confirmation
     initial_events.*.type           hosted_approval.answer    none  =user.tool_confirmation
   `,

@@ -53,6 +53,8 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     base_environment.type                provider_tool.code   text  =remote
     baseEnvironment.type                 provider_tool.code   text  =remote
     ^.environment                        provider_tool.code   text
+    ^.environment_id                     provider_tool.code   text
+    ^.environmentId                      provider_tool.code   text
     externalApi.endpoint                 provider_fetch.url   host
     external_api.endpoint                provider_fetch.url   host
     inputConfig.fileName                 provider_tool.unknown  unread

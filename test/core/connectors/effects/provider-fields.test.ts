@@ -18,18 +18,20 @@ test('every model provider has a published source', () => {
 describe.each(SOURCES)('what is published of $table.connector', (source) => {
   const { table, published, version } = source
 
-  test('has no field with a host or an id of another service, and no tool, that the table does not describe', () => {
+  test('has no field with a host, no id and no tool that the table does not describe', () => {
     expect(published.fields.length).toBeGreaterThan(5)
     expect(published.tools.length).toBeGreaterThan(10)
     expect(published.paths.length).toBeGreaterThan(10)
+    expect(published.ids.length).toBeGreaterThan(10)
     expect(unknownFields(source)).toEqual([])
   })
 
   test('has every field that is explained', () => {
-    const { fields, paths } = harmlessOf(table.connector)
+    const { fields, paths, ids } = harmlessOf(table.connector)
     expect(Object.keys(fields).filter((name) => !published.fields.includes(name))).toEqual([])
     const isPublished = (end: string) => published.paths.some((path) => endsWith(path, end))
     expect(Object.keys(paths).filter((end) => !isPublished(end))).toEqual([])
+    expect(ids.filter((end) => !published.ids.some((path) => endsWith(path, end)))).toEqual([])
   })
 
   test('is of the version that the table names', () => {
@@ -38,7 +40,7 @@ describe.each(SOURCES)('what is published of $table.connector', (source) => {
   })
 })
 
-const NONE = { fields: {}, paths: {} }
+const NONE = { fields: {}, paths: {}, ids: [] }
 
 test('a new field and a new tool are reported', () => {
   const published = readPublished([
@@ -90,6 +92,57 @@ export interface Walls {
     undescribed(compileTable(LLM_A_PROVIDER_SIDE), published, {
       fields: { hosts: '' },
       paths: { 'cage.allowed_domains.*': '' },
+      ids: [],
     }),
   ).toEqual(['path ^.hosts.*.url'])
+})
+
+describe('an id in a request', () => {
+  const published = readPublished([
+    `export type LaunchCreateParams = LaunchCreateParamsBase;
+export interface LaunchCreateParamsBase {
+    plan: Plan;
+    rocket_ids?: Array<string>;
+    pilotId?: string;
+    crewID?: string;
+    pad?: Pad | null;
+    prompt?: Prompt;
+    file_id?: string;
+}
+export interface Plan {
+    id: string;
+    width: number;
+}
+export type Pad = {
+    name: string;
+    pad_id: string;
+} & {
+    [key: string]: string;
+};
+export interface Prompt {
+    id: string;
+}
+export interface LaunchListParams {
+    launch_id: string;
+}
+`,
+    'export interface LaunchCreateParamsBase {\n    twin_id: string;\n}\n',
+  ])
+  const found = undescribed(compileTable(LLM_A_PROVIDER_SIDE), published, { ...NONE, ids: ['file_id'] })
+
+  test.each([
+    'id ^.plan.id',
+    'id ^.rocket_ids.*',
+    'id ^.pilotId',
+    'id ^.crewID',
+    'id ^.pad.pad_id',
+    'id ^.twin_id',
+  ])('is reported without a row or an exemption: %s', (line) => {
+    expect(found).toContain(line)
+  })
+
+  test('is not reported with a row or an exemption, or in a request without a body', () => {
+    expect(published.ids).toEqual(expect.arrayContaining(['^.prompt.id', '^.file_id']))
+    expect(found).toHaveLength(6)
+  })
 })
