@@ -159,7 +159,8 @@ function toolActs(
         ]
   const isKnownName = (name: string) => rowOf(tools, snakeCase(name)) !== undefined
   const byName = table.toolsByName === true ? names.filter((name) => !isTyped || isKnownName(name)) : []
-  const wanted = [...(isTyped ? [String(type)] : []), ...byName]
+  const typeName = type === CONTAINER ? NO_TEXT : String(type)
+  const wanted = [...(isTyped ? [typeName] : []), ...byName]
   return wanted.flatMap((name) => {
     const row = rowOf(tools, table.toolsByName === true ? snakeCase(name) : name)
     const isOff = typeof row?.unless === 'string' && members.get(row.unless) === false
@@ -167,6 +168,9 @@ function toolActs(
     return kinds.flatMap((kind) => act(kind, name))
   })
 }
+
+/** Shown in place of a type that is an object or a list. No tool of the table has this type. */
+const NO_TEXT = '(object or list)'
 
 function rowOf(tools: readonly ToolRow[], type: string): ToolRow | undefined {
   return tools.find((row) => (row.isPrefix ? type.startsWith(row.type) : type === row.type))

@@ -38,6 +38,12 @@ export type GoldenCase = {
   readonly expect: {
     readonly action?: string
     readonly actions?: readonly string[]
+    /** Target and effect of each of `actions`, as cards and audit events list them. */
+    readonly details?: ReadonlyArray<{
+      readonly target: string | null
+      readonly effect: string
+      readonly effects?: readonly string[]
+    }>
     readonly candidates?: readonly string[]
     /** What it does besides where a look-up says so. */
     readonly possible?: readonly string[]

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
+import { expectedActions, listedActions } from './listed-actions.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
 import { STARTER } from './starter-rules.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
@@ -36,11 +37,10 @@ describe('under the rules of the first start', () => {
       expect(reply.status).toBe(403)
       expect(world.upstream.seen).toEqual([])
       expect(decisionOf(world)).toEqual({ decision: 'DENY', actions: [...new Set(one.expect.actions)] })
+      const listed = expectedActions(one)
+      expect(listedActions(world.records[0]?.audit?.requested['parameters'])).toEqual(listed)
       const [card] = world.holds
-      if (card !== undefined) {
-        const listed = card.parameters['actions'] as readonly { type: string }[]
-        expect(listed.map(({ type }) => type)).toEqual(one.expect.actions)
-      }
+      if (card !== undefined) expect(listedActions(card.parameters)).toEqual(listed)
     },
   )
 
