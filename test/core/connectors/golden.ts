@@ -25,6 +25,8 @@ export type GoldenCase = {
   readonly connector: ConnectorEntry['type']
   /** The provider would reach a host that servers read differently: denied whatever the rules say. */
   readonly isAlwaysDenied?: boolean
+  /** Kind of the id in the request that the provider gave to another agent, where a test says so. Otherwise, it is unknown. */
+  readonly foreign?: string
   readonly request: {
     readonly method: string
     readonly target: string

@@ -44,6 +44,35 @@ describe('under the rules of the first start', () => {
     },
   )
 
+  const foreign = CASES.flatMap((one) => (one.foreign === undefined ? [] : [{ ...one, kind: one.foreign }]))
+
+  it.each(foreign.map((one) => [`${one.connector}: ${one.name}`, one] as const))(
+    '%s is not free',
+    async (_, one) => {
+      const world = await start(STARTER)
+      const asked: string[] = []
+      world.state.onHandles = async ({ hashes }) => {
+        asked.push(...hashes)
+        return { owners: hashes.map(() => 'foreign') }
+      }
+      const { reply } = await world.send(sent(one))
+      expect(reply.status).toBe(403)
+      expect(reply.text()).toContain(`The request names a ${one.kind}`)
+      expect(asked).toHaveLength(1)
+      expectRefused(world)
+      const { action, target } = one.expect
+      expect(world.records).toMatchObject([
+        {
+          decision: 'DENY',
+          action_type: action,
+          handle: 'foreign',
+          audit: { requested: { resource: { target } } },
+        },
+      ])
+      expect(world.records[0]?.why?.reason).toContain(`a ${one.kind} that the provider gave to another agent`)
+    },
+  )
+
   it.each(plain.map((one) => [`${one.connector}: ${one.name}`, one] as const))(
     '%s is free',
     async (_, one) => {
