@@ -67,7 +67,7 @@ export function foundActs(table: CompiledTable, found: FoundMembers): readonly P
   for (const name of members.keys()) {
     for (const row of table.fieldsByName.get(name) ?? NO_ROWS) {
       if (isAt(row, place))
-        fields = [...fields, ...fieldActs(table, row, { value: members.get(name), place })]
+        fields = [...fields, ...fieldActs(table, row, { value: members.get(name), place, members })]
     }
   }
   return isTool(table, place)
@@ -90,16 +90,20 @@ function endsWith(place: readonly string[], end: readonly string[]): boolean {
   return from >= 0
 }
 
-type At = { readonly value: unknown; readonly place: readonly string[] }
+type At = Pick<FoundMembers, 'place' | 'members'> & { readonly value: unknown }
 
-function fieldActs({ table }: CompiledTable, row: FieldRow, { value, place }: At): readonly ProviderAct[] {
+function fieldActs(
+  { table }: CompiledTable,
+  row: FieldRow,
+  { value, place, members }: At,
+): readonly ProviderAct[] {
   const values = (Array.isArray(value) ? value : [value]).filter(
     (one) => counts(row, one) && !(typeof one === 'string' && table.ownFile?.test(one) === true),
   )
   if (values.length === 0) return NO_ACTS
   const field = [...place, row.name].join('.').slice(0, MAX_SHOWN)
   return values.flatMap((one) => {
-    const read = targetOf(row, one)
+    const read = row.member === null ? targetOf(row, one) : targetOfMember(members.get(row.member))
     return read === null ? [] : row.kinds.map((kind) => ({ kind, ...read, field }))
   })
 }
@@ -131,6 +135,11 @@ function targetOf({ target }: FieldRow, value: unknown): Target | null {
   if (reaches === null) return { target: text.slice(0, MAX_SHOWN), reaches: 'unreadable' }
   const usual = /^(?:http|ws):/i.test(text) ? 80 : 443
   return { target: reaches.port === usual ? reaches.host : `${reaches.host}:${reaches.port}`, reaches }
+}
+
+function targetOfMember(value: unknown): Target {
+  const isText = typeof value === 'string' && value !== ''
+  return { target: isText ? value.slice(0, MAX_SHOWN) : undefined, reaches: null }
 }
 
 const MAX_SHOWN = 200

@@ -36,8 +36,8 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
     # Programs of the environment reach every host.
     config.networking.type          provider_tool.code,provider_tool.web_fetch  none  =unrestricted
     skills.*.skill_id               provider_tool.code        text
-    events.*.type                   hosted_approval.answer    none  =user.tool_confirmation
-    initial_events.*.type           hosted_approval.answer    none  =user.tool_confirmation
+    events.*.type                   hosted_approval.answer    of=tool_use_id  =user.tool_confirmation
+    initial_events.*.type           hosted_approval.answer    of=tool_use_id  =user.tool_confirmation
   `,
   operations: `
     session.create         hosted_agent.run
