@@ -72,12 +72,16 @@ const TARGETS = {
 
 function fieldTable({ fields }: CompiledTable): string {
   const rows = fields.map(
-    (row) => `| \`${row.end}\` | ${valueText(row)} | ${kindsText(row.kinds)} | ${TARGETS[row.target]} |`,
+    (row) => `| \`${row.end}\` | ${valueText(row)} | ${kindsText(row.kinds)} | ${targetText(row)} |`,
   )
   return [
     'Fields, by the end of their path (`*` is an element of a list, `^` the root of the request):',
     ['| Field | Value | Action | Target |', '|---|---|---|---|', ...rows].join('\n'),
   ].join('\n\n')
+}
+
+function targetText({ target, member }: FieldRow): string {
+  return member === null ? TARGETS[target] : `\`${member}\` beside it`
 }
 
 function valueText({ value }: FieldRow): string {

@@ -1,4 +1,4 @@
-import type { Action, Parameters } from '../../action/action.ts'
+import type { Action, Effect, Parameters } from '../../action/action.ts'
 import { EFFECT_CLASSES, type EffectClass } from '../../action/effect-class.ts'
 import { once } from '../once.ts'
 import { CHAT_EFFECTS } from './chat.ts'
@@ -71,6 +71,18 @@ export function effectNames(actions: readonly Classified[]): readonly string[] {
     ...EFFECT_CLASSES.filter((effect) => classes.has(effect)),
     ...(all.includes(null) ? [UNKNOWN_EFFECTS] : []),
   ]
+}
+
+/**
+ * Returns the effect of one action and its effect classes, as cards and audit events list each of several actions. The
+ * classes are absent if there are none.
+ */
+export function effectDetails(action: Classified): {
+  readonly effect: Effect
+  readonly effects?: readonly string[]
+} {
+  const effects = effectNames([action])
+  return { effect: action.effect, ...(effects.length === 0 ? {} : { effects }) }
 }
 
 /** The fields of an action that determine its effect classes. Without parameters, only the name determines them. */

@@ -67,7 +67,7 @@ export function foundActs(table: CompiledTable, found: FoundMembers): readonly P
   for (const name of members.keys()) {
     for (const row of table.fieldsByName.get(name) ?? NO_ROWS) {
       if (isAt(row, place))
-        fields = [...fields, ...fieldActs(table, row, { value: members.get(name), place })]
+        fields = [...fields, ...fieldActs(table, row, { value: members.get(name), place, members })]
     }
   }
   return isTool(table, place)
@@ -90,16 +90,20 @@ function endsWith(place: readonly string[], end: readonly string[]): boolean {
   return from >= 0
 }
 
-type At = { readonly value: unknown; readonly place: readonly string[] }
+type At = Pick<FoundMembers, 'place' | 'members'> & { readonly value: unknown }
 
-function fieldActs({ table }: CompiledTable, row: FieldRow, { value, place }: At): readonly ProviderAct[] {
+function fieldActs(
+  { table }: CompiledTable,
+  row: FieldRow,
+  { value, place, members }: At,
+): readonly ProviderAct[] {
   const values = (Array.isArray(value) ? value : [value]).filter(
     (one) => counts(row, one) && !(typeof one === 'string' && table.ownFile?.test(one) === true),
   )
   if (values.length === 0) return NO_ACTS
   const field = [...place, row.name].join('.').slice(0, MAX_SHOWN)
   return values.flatMap((one) => {
-    const read = targetOf(row, one)
+    const read = row.member === null ? targetOf(row, one) : targetOfMember(members.get(row.member))
     return read === null ? [] : row.kinds.map((kind) => ({ kind, ...read, field }))
   })
 }
@@ -133,6 +137,11 @@ function targetOf({ target }: FieldRow, value: unknown): Target | null {
   return { target: reaches.port === usual ? reaches.host : `${reaches.host}:${reaches.port}`, reaches }
 }
 
+function targetOfMember(value: unknown): Target {
+  const isText = typeof value === 'string' && value !== ''
+  return { target: isText ? value.slice(0, MAX_SHOWN) : undefined, reaches: null }
+}
+
 const MAX_SHOWN = 200
 
 /**
@@ -160,7 +169,8 @@ function toolActs(
         ]
   const isKnownName = (name: string) => rowOf(tools, snakeCase(name)) !== undefined
   const byName = table.toolsByName === true ? names.filter((name) => !isTyped || isKnownName(name)) : []
-  const wanted = [...(isTyped ? [String(type)] : []), ...byName]
+  const typeName = type === CONTAINER ? NO_TEXT : String(type)
+  const wanted = [...(isTyped ? [typeName] : []), ...byName]
   return wanted.flatMap((name) => {
     const row = rowOf(tools, table.toolsByName === true ? snakeCase(name) : name)
     const isOff = typeof row?.unless === 'string' && members.get(row.unless) === false
@@ -168,6 +178,9 @@ function toolActs(
     return kinds.flatMap((kind) => act(kind, name))
   })
 }
+
+/** Shown in place of a type that is an object or a list. No tool of the table has this type. */
+const NO_TEXT = '(object or list)'
 
 function rowOf(tools: readonly ToolRow[], type: string): ToolRow | undefined {
   return tools.find((row) => (row.isPrefix ? type.startsWith(row.type) : type === row.type))

@@ -58,7 +58,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     ^.url                             provider_fetch.url        host
     web_search_options                provider_tool.web_search  none
     model                             provider_tool.web_search  text  ~-search-
-    approve                           hosted_approval.answer    none  =true
+    approve                           hosted_approval.answer    of=approval_request_id  =true
     decision                          hosted_approval.answer    none  =approve
     background                        hosted_agent.run          none  =true
     prompt.id                         hosted_agent.run          text

@@ -45,8 +45,8 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
     multiagent.agents.*.id          hosted_agent.run          text
     predefined_agents.*             hosted_agent.run          text
     predefined_agents.*.id          hosted_agent.run          text
-    events.*.type                   hosted_approval.answer    none  =user.tool_confirmation
-    initial_events.*.type           hosted_approval.answer    none  =user.tool_confirmation
+    events.*.type                   hosted_approval.answer    of=tool_use_id  =user.tool_confirmation
+    initial_events.*.type           hosted_approval.answer    of=tool_use_id  =user.tool_confirmation
   `,
   operations: `
     session.create         hosted_agent.run

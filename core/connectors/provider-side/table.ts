@@ -14,7 +14,8 @@ export type ProviderTable = {
   readonly tools: string
   /**
    * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read (`host` of
-   * a URL, `name` of a host, `text`, `unread` for the name of a resource that contains requests, `none`). Optionally
+   * a URL, `name` of a host, `text`, `unread` for the name of a resource that contains requests, `of=MEMBER` for the
+   * text of another member of the same object, `none`). Optionally
    * the value that counts (`=true`) or its required prefix or suffix (`~user.`).
    */
   readonly fields: string
@@ -58,6 +59,8 @@ export type FieldRow = {
   readonly isRooted: boolean
   readonly kinds: readonly ProviderKind[]
   readonly target: 'host' | 'name' | 'text' | 'unread' | 'none'
+  /** Member of the same object that names the target; null if the field itself does. */
+  readonly member: string | null
   readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
 }
 
@@ -91,12 +94,17 @@ export function compileTable(table: ProviderTable): CompiledTable {
       ]),
     ),
     find: {
-      ends: [...new Set([...toolEnds, ...fields.map(({ end }) => end)])],
+      ends: [...new Set([...toolEnds, ...fields.flatMap(endsOf)])],
       opaque: table.opaque,
       opaqueObjects: table.opaqueObjects,
     },
     toolPlaces: toolPlaces.map((place) => place.split('.')),
   }
+}
+
+/** Returns the ends of the member paths that a row reads. */
+function endsOf({ end, name, member }: FieldRow): readonly string[] {
+  return member === null ? [end] : [end, end.slice(0, end.length - name.length) + member]
 }
 
 /** Splits lines into words; a line that begins with `#` is a comment. */
@@ -120,11 +128,19 @@ function readTool([type = '', kinds = '', condition]: readonly string[]): ToolRo
 }
 
 function readField([end = '', kinds = '', target = '', value]: readonly string[]): FieldRow {
-  if (!isTarget(target)) throw new Error(`provider-side field ${end}: no target "${target}"`)
+  const member = target.startsWith('of=') ? target.slice('of='.length) : null
+  const read = member === null ? target : 'none'
+  if (!isTarget(read)) throw new Error(`provider-side field ${end}: no target "${target}"`)
   const isRooted = end.startsWith('^.')
   const keys = (isRooted ? end.slice(2) : end).split('.')
   const place = { end, name: keys.at(-1) ?? '', parents: keys.slice(0, -1), isRooted }
-  return { ...place, kinds: readKinds(kinds), target, value: value === undefined ? null : readValue(value) }
+  return {
+    ...place,
+    kinds: readKinds(kinds),
+    target: read,
+    member,
+    value: value === undefined ? null : readValue(value),
+  }
 }
 
 const TARGETS: ReadonlySet<string> = new Set(['host', 'name', 'text', 'unread', 'none'])

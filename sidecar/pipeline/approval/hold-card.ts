@@ -1,7 +1,7 @@
 import type { Action, Parameters } from '../../../core/action/action.ts'
 import { shownHeaders } from '../../../core/connectors/binding/bound-headers.ts'
 import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
-import { effectNames } from '../../../core/connectors/effects/effects.ts'
+import { effectDetails, effectNames } from '../../../core/connectors/effects/effects.ts'
 import { otherFields } from '../../../core/connectors/fields/other-fields.ts'
 import { scannedFields } from '../../../core/connectors/fields/scanned-fields.ts'
 import { shownEnvironment } from '../../../core/decision/facts/environment.ts'
@@ -110,7 +110,8 @@ function targetOf({ connector, resource }: Action): string | undefined {
 
 function describeAction(action: Action): Record<string, unknown> {
   const { type, parameters } = action
-  return { type, target: targetOf(action) ?? null, parameters, ...reasonFor(action) }
+  const target = targetOf(action) ?? null
+  return { type, target, ...effectDetails(action), parameters, ...reasonFor(action) }
 }
 
 /** Returns `name_reason`: the reason why the action has this name and not that of a less severe action. */

@@ -1,6 +1,7 @@
 import type { Action, Parameters } from '../../../core/action/action.ts'
 import { scoreRisk } from '../../../core/action/risk.ts'
 import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
+import { effectDetails } from '../../../core/connectors/effects/effects.ts'
 import {
   type MatchedDetails,
   matchedDetails,
@@ -128,10 +129,11 @@ function storable(exchange: Exchange, action: Action): Action {
 function parametersOf({ actions = [], named, connector }: Exchange, action: Action): Parameters {
   if (actions.length > 1 && named?.kind !== 'candidates') {
     return {
-      actions: actions.map(({ type, connector: name, resource, parameters }) => ({
-        type,
-        target: canonicalTarget(name, resource) ?? null,
-        parameters,
+      actions: actions.map((listed) => ({
+        type: listed.type,
+        target: canonicalTarget(listed.connector, listed.resource) ?? null,
+        ...effectDetails(listed),
+        parameters: listed.parameters,
       })),
     }
   }

@@ -44,6 +44,7 @@ export type RecordRow = {
   readonly host: string
   readonly path: string
   readonly action_type: string
+  readonly actions?: readonly string[] | null
   readonly decision: string
   readonly status: number
   readonly seq: number

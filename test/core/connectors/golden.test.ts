@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { effectsOf } from '../../../core/connectors/effects/effects.ts'
+import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
+import { effectDetails, effectsOf } from '../../../core/connectors/effects/effects.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
 import { canonicalResource } from '../../../core/connectors/names.ts'
 import { nameRulesOf } from '../../../core/connectors/registry.ts'
@@ -19,7 +20,13 @@ function observe(golden: GoldenCase): Record<string, unknown> {
   const effects = [...new Set(known.flatMap((action) => effectsOf(action) ?? []))]
   if (named.kind === 'candidates') return { candidates: types, possible, effects }
   const [first] = certain
-  if (certain.length !== 1 || first === undefined) return { actions: types, possible, effects }
+  if (certain.length !== 1 || first === undefined) {
+    const details = certain.map((action) => ({
+      target: canonicalTarget(action.connector, action.resource) ?? null,
+      ...effectDetails(action),
+    }))
+    return { actions: types, details, possible, effects }
+  }
   const { risk, effect, parameters } = first
   const canonical = canonicalResource(nameRulesOf(first.connector), first.resource).target
   const { target } = first.resource
@@ -31,9 +38,10 @@ describe('the golden corpus: every request has the one right name, or is refused
     describe(file, () => {
       for (const golden of cases) {
         test(golden.name, () => {
-          const { effects, ...wanted } = golden.expect
+          const { effects, details, ...wanted } = golden.expect
           const observed = observe(golden)
           expect(observed).toMatchObject(wanted)
+          if (details !== undefined) expect(observed['details']).toEqual(details)
           if (effects !== undefined) expect(observed['effects']).toEqual(expect.arrayContaining([...effects]))
         })
       }

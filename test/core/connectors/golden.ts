@@ -25,6 +25,8 @@ export type GoldenCase = {
   readonly connector: ConnectorEntry['type']
   /** The provider would reach a host that servers read differently: denied whatever the rules say. */
   readonly isAlwaysDenied?: boolean
+  /** Kind of the id in the request that the provider gave to another agent, where a test says so. Otherwise, it is unknown. */
+  readonly foreign?: string
   readonly request: {
     readonly method: string
     readonly target: string
@@ -38,6 +40,12 @@ export type GoldenCase = {
   readonly expect: {
     readonly action?: string
     readonly actions?: readonly string[]
+    /** Target and effect of each of `actions`, as cards and audit events list them. */
+    readonly details?: ReadonlyArray<{
+      readonly target: string | null
+      readonly effect: string
+      readonly effects?: readonly string[]
+    }>
     readonly candidates?: readonly string[]
     /** What it does besides where a look-up says so. */
     readonly possible?: readonly string[]

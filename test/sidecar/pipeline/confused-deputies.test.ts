@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
 import { type GitObject, idOf, packOf, pushBody } from '../../support/git-pack.ts'
 import { replyJson } from '../../support/recorder.ts'
+import { expectedActions, listedActions } from './listed-actions.ts'
 import { start } from './pipeline-world.ts'
 import { STARTER } from './starter-rules.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
-import type { Rules } from './test-world.ts'
+import type { Rules, World } from './test-world.ts'
 
 /** Requests by which a code host, a chat or a payment provider does more than their operation is known for. */
 const CASES: readonly GoldenCase[] = JSON.parse(
@@ -29,6 +30,19 @@ const WITH_MCP: Rules = {
 /** Every channel belongs to the own organization alone, so that no request is stopped for its channel. */
 const INTERNAL = replyJson({ ok: true, channel: { is_ext_shared: false } })
 
+/** The card, if there is one, and the record name the actions with target and effect. */
+function expectNamed({ holds: [card], records: [record] }: World, one: GoldenCase): void {
+  const { action, actions, target = null, effects = [] } = one.expect
+  expect(record?.effects ?? []).toEqual(expect.arrayContaining([...effects]))
+  const requested = record?.audit?.requested ?? {}
+  if (actions === undefined) expect(requested['resource']).toMatchObject({ target })
+  else expect(listedActions(requested['parameters'])).toEqual(expectedActions(one))
+  if (card === undefined) return
+  expect(card.effects).toEqual(record?.effects ?? [])
+  if (actions === undefined) expect(card).toMatchObject({ action_type: action, target })
+  else expect(listedActions(card.parameters)).toEqual(expectedActions(one))
+}
+
 describe('under the rules of the first start', () => {
   it.each(CASES.map((one) => [`${one.connector}: ${one.name}`, one] as const))(
     '%s is not free',
@@ -47,6 +61,7 @@ describe('under the rules of the first start', () => {
       expect(world.records[0]?.actions ?? [world.records[0]?.action_type]).toEqual(
         expect.arrayContaining([...actions]),
       )
+      expectNamed(world, one)
     },
   )
 

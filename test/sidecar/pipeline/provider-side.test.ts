@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
+import { expectedActions, listedActions } from './listed-actions.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
 import { STARTER } from './starter-rules.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
@@ -36,11 +37,39 @@ describe('under the rules of the first start', () => {
       expect(reply.status).toBe(403)
       expect(world.upstream.seen).toEqual([])
       expect(decisionOf(world)).toEqual({ decision: 'DENY', actions: [...new Set(one.expect.actions)] })
+      const listed = expectedActions(one)
+      expect(listedActions(world.records[0]?.audit?.requested['parameters'])).toEqual(listed)
       const [card] = world.holds
-      if (card !== undefined) {
-        const listed = card.parameters['actions'] as readonly { type: string }[]
-        expect(listed.map(({ type }) => type)).toEqual(one.expect.actions)
+      if (card !== undefined) expect(listedActions(card.parameters)).toEqual(listed)
+    },
+  )
+
+  const foreign = CASES.flatMap((one) => (one.foreign === undefined ? [] : [{ ...one, kind: one.foreign }]))
+
+  it.each(foreign.map((one) => [`${one.connector}: ${one.name}`, one] as const))(
+    '%s is not free',
+    async (_, one) => {
+      const world = await start(STARTER)
+      const asked: string[] = []
+      world.state.onHandles = async ({ hashes }) => {
+        asked.push(...hashes)
+        return { owners: hashes.map(() => 'foreign') }
       }
+      const { reply } = await world.send(sent(one))
+      expect(reply.status).toBe(403)
+      expect(reply.text()).toContain(`The request names a ${one.kind}`)
+      expect(asked).toHaveLength(1)
+      expectRefused(world)
+      const { action, target } = one.expect
+      expect(world.records).toMatchObject([
+        {
+          decision: 'DENY',
+          action_type: action,
+          handle: 'foreign',
+          audit: { requested: { resource: { target } } },
+        },
+      ])
+      expect(world.records[0]?.why?.reason).toContain(`a ${one.kind} that the provider gave to another agent`)
     },
   )
 
