@@ -33,7 +33,10 @@ export function outgoingOf(exchange: Parsed, bound: BoundConnector): Outgoing {
  * Returns true when the agent's own credential is forwarded: at the enforcement level `monitor`, for a connector
  * without a credential. A connector with minted secrets has one, also while its source fails.
  */
-export function passesAgentCredential({ snapshot }: Loaded, bound: BoundConnector): boolean {
+export function passesAgentCredential(
+  { snapshot }: Pick<Loaded, 'snapshot'>,
+  bound: BoundConnector,
+): boolean {
   const { secret, minted } = bound.entry
   const isMissing = secret === null && minted === undefined && connectorScheme(bound).type !== 'none'
   return snapshot.gateway.level === 'monitor' && isMissing
