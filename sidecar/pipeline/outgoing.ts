@@ -34,7 +34,10 @@ export function outgoingOf(exchange: Parsed, bound: BoundConnector): Outgoing {
  * without a credential. A connector with minted secrets counts as having a credential, even while the source of the
  * secrets fails.
  */
-export function passesAgentCredential({ snapshot }: Loaded, bound: BoundConnector): boolean {
+export function passesAgentCredential(
+  { snapshot }: Pick<Loaded, 'snapshot'>,
+  bound: BoundConnector,
+): boolean {
   const { secret, minted } = bound.entry
   const isMissing = secret === null && minted === undefined && connectorScheme(bound).type !== 'none'
   return snapshot.gateway.level === 'monitor' && isMissing

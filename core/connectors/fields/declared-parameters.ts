@@ -70,7 +70,8 @@ function coversOthers(pattern: Pattern): boolean {
 const connectorTypes = once(() => [...createCatalogue().connectors])
 
 /**
- * Declared parameter names of the catalogue rows, by action type; null for an action with a row that has no template.
+ * Declared parameter names of the catalogue rows, by action type; null for an action with a row that has neither a template
+ * nor parameters.
  */
 const declared = once(() => {
   const { connectors, rows } = createCatalogue()
@@ -80,18 +81,25 @@ const declared = once(() => {
   }
   for (const row of [...MUTATION_TABLE.values()].flat())
     addNames(found, `codehost.${row.action}`, row.parameters.values())
-  for (const type of PUSHES) addNames(found, type, ['ref', 'sha', 'before'])
+  for (const type of PUSHES) addNames(found, type, PUSHED)
+  const ofReferences = [...PUSHES, 'codehost.branch.update'].flatMap((type) => [...(found.get(type) ?? [])])
+  for (const type of BESIDE_REFERENCES) found.set(type, new Set(ofReferences))
   return found
 })
 
-/** Actions of pushes, which also have the parameters of the pushed reference (`ref`, `sha`, `before`). */
+/** Parameters of a pushed reference. */
+const PUSHED = ['ref', 'sha', 'before']
+/** Actions of pushes, which also have the parameters of the pushed reference. */
 const PUSHES = ['git.push', 'branch.create', 'branch.delete'].map((name) => `codehost.${name}`)
+/** Further actions of a push or of a write of a reference, with the parameters of the action beside which they stand. */
+const BESIDE_REFERENCES = ['git.force_push', 'tag.create', 'ref.create'].map((name) => `codehost.${name}`)
 
 type Declared = Map<string, Set<string> | null>
 
 function addRow(found: Declared, row: CatalogueRow, connector: string): void {
-  const { type, template, parameters = [] } = row
-  if (template === undefined || found.get(type) === null) {
+  const { type, template = '', parameters = [] } = row
+  const isUndeclared = row.template === undefined && row.parameters === undefined
+  if (isUndeclared || found.get(type) === null) {
     found.set(type, null)
     return
   }

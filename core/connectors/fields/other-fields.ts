@@ -1,6 +1,7 @@
 import type { Parameters } from '../../action/action.ts'
 import { excerpt } from '../../excerpt.ts'
 import type { BodyView } from '../connector.ts'
+import { fieldOf } from '../credentials/credentials.ts'
 import { isSecretField } from '../credentials/secret-names.ts'
 
 /** Maximum total size of the further fields on a card, in characters of JSON: an amount that an approver can review. */
@@ -11,7 +12,7 @@ const BEGINNING = 500
 export type Shown = {
   /** Parameters that the card already shows. A field of the same name with another value is shown in addition. */
   readonly parameters: Parameters
-  /** Names of fields that carry the agent's credential, or that `parameters` already covers. */
+  /** Names of fields that carry the agent's credential, in lower case. */
   readonly leftOut: readonly string[]
 }
 
@@ -25,7 +26,7 @@ export function otherFields(
   { parameters, leftOut }: Shown,
 ): Readonly<Record<string, unknown>> | null {
   const hidden = fieldsOf(view)
-    .filter(([name, value]) => !leftOut.includes(name) && !isShown(parameters, name, value))
+    .filter(([name, value]) => !leftOut.includes(fieldOf(name)) && !isShown(parameters, name, value))
     .map(([name, value]): Field => [name, withoutSecrets(name, value)])
   if (hidden.length === 0) return null
   const whole = Object.fromEntries(hidden)

@@ -27,6 +27,7 @@ export const LLM_A_WORK: WorkTable = {
     agent_session.send_event  agent_session   -                 id=segment:sessions
     agent_automation.create  automation       -                 id=id
     agent_automation.resume  automation       -                 id=id
+    automation_invocation.create  agent_session  -              id=session_id
     chatkit_session.create   chatkit_session  -                 id=id
     live_session.create      live_session     -                 id=session.id
     live_session.fork        live_session     -                 id=session.id

@@ -7,7 +7,7 @@ import type { WorkTable } from './table.ts'
 export const LLM_C_WORK: WorkTable = {
   connector: 'llm_c',
   kinds: `
-    interaction  POST  interactions    interactions/{id}/cancel
+    interaction  POST  interactions|triggers  interactions/{id}/cancel
     trigger      PATCH  triggers       triggers/{id}
     batch        POST  models|batches  batches/{id}:cancel
   `,
@@ -15,6 +15,7 @@ export const LLM_C_WORK: WorkTable = {
     interaction.create         interaction  hosted_agent.run  id=id
     interaction.create_stream  interaction  hosted_agent.run  id=interaction.id
     trigger.create             trigger      -                 id=id
+    trigger_execution.create   interaction  -                 id=interaction_id
     batch.create               batch        -                 id=name
     batch.create_embeddings    batch        -                 id=name
   `,

@@ -15,6 +15,7 @@ export function providerRows(connector: string): readonly CatalogueRow[] {
     type: `${connector}.${kind}`,
     effect: 'write',
     risk,
+    parameters: ['field'],
   }))
 }
 

@@ -13,7 +13,13 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   opaqueObjects: ['result'],
   toolPlaces: ['tools'],
   toolsByName: true,
-  unreadOperations: ['content.generate', 'content.generate_stream', 'cached_content.create'],
+  // Over gRPC: whatever a model does, and content that it keeps for later requests.
+  unreadOperations: [
+    ...['content.generate', 'content.generate_stream', 'content.count_tokens', 'answer.generate'],
+    ...['embedding.create', 'embedding.create_many', 'prediction.create', 'prediction.start'],
+    ...['message.generate', 'message.count_tokens', 'text.generate', 'text.count_tokens'],
+    ...['text.embed', 'text.embed_many', 'cached_content.create'],
+  ],
   ownFile: /^(?:https:\/\/generativelanguage\.googleapis\.com\/v1(?:alpha|beta)?\/)?files\/[a-z0-9-]+$/,
   tools: `
     function                  -

@@ -3,13 +3,15 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
 import type { Parsed } from '../phases.ts'
+import { withoutAgentCredential } from './agent-credential.ts'
 import { type ByteRequest, createByteQuota } from './byte-quota.ts'
 import { sizeText } from './too-large.ts'
 
 /**
  * Reads request bodies into memory, for all stages and within one budget, which includes the bodies of held requests. A
  * request beyond the budget waits. Freed memory goes to the waiting agent that uses least; among equals the first
- * request is served. A body that was read before is returned from memory.
+ * request is served. A body that was read before is returned from memory. Bodies are returned without the agent's own
+ * credential.
  */
 export type BodyReader = {
   /**
@@ -85,7 +87,8 @@ export function createBodyReader({
     if (whole === null) return null
     exchange.bodyBytes = whole
     await pacer.turnForBody(exchange)
-    return whole
+    exchange.bodyBytes = withoutAgentCredential(exchange, whole)
+    return exchange.bodyBytes
   }
 
   async function readLarge(exchange: Exchange, bytes: number): Promise<Buffer | null> {
@@ -100,8 +103,9 @@ export function createBodyReader({
       const { body, bodyBytes } = exchange
       if (bodyBytes !== undefined) return bodyBytes
       const whole = body.bytesIn <= SMALL_BYTES ? body.arrived() : null
-      if (whole !== null) exchange.bodyBytes = whole
-      return whole
+      if (whole === null) return null
+      exchange.bodyBytes = withoutAgentCredential(exchange, whole)
+      return exchange.bodyBytes
     },
     async read(exchange, limit) {
       if (exchange.bodyBytes !== undefined) return exchange.bodyBytes

@@ -9,8 +9,24 @@ import { cancelRequest, startedWork } from '../../../core/connectors/hosted-work
 import { compileWork, type WorkTable } from '../../../core/connectors/hosted-work/table.ts'
 import { llmA, llmB, llmC } from '../../../core/connectors/llm.ts'
 import { actionsOf } from '../../../core/connectors/named-action.ts'
+import type { ProviderTable } from '../../../core/connectors/provider-side/table.ts'
+import { LLM_A_PROVIDER_SIDE } from '../../../core/connectors/provider-side/table-a.ts'
+import { LLM_B_PROVIDER_SIDE } from '../../../core/connectors/provider-side/table-b.ts'
+import { LLM_C_PROVIDER_SIDE } from '../../../core/connectors/provider-side/table-c.ts'
 import { type CanonicalRequest, isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
+
+/** Operations whose further action says that the provider goes on after its response, without work that could be cancelled. */
+const WITHOUT_WORK: ReadonlySet<string> = new Set([
+  // Such a change starts no session: the next one belongs to the automation or deployment, which is work of its creation.
+  'llm_a.agent_automation.update',
+  'llm_b.deployment.update',
+])
+const PROVIDER_TABLES: readonly ProviderTable[] = [
+  LLM_A_PROVIDER_SIDE,
+  LLM_B_PROVIDER_SIDE,
+  LLM_C_PROVIDER_SIDE,
+]
 
 const TABLES: ReadonlyArray<readonly [Connector, WorkTable]> = [
   [llmA, LLM_A_WORK],
@@ -34,6 +50,17 @@ function requestOf(method: string, target: string): CanonicalRequest {
   if (isRefusal(request)) throw new Error(request.detail)
   return request
 }
+
+it('every operation that runs an agent or a batch at a provider is work that a kill switch cancels or lists', () => {
+  const known = new Set(TABLES.flatMap(([, table]) => [...compileWork(table).starts.keys()]))
+  const missing = PROVIDER_TABLES.flatMap(({ connector, operations = '' }) =>
+    operations
+      .split('\n')
+      .flatMap((line) => line.trim().split(/\s+/)[0] || [])
+      .map((name) => `${connector}.${name}`),
+  ).filter((type) => !known.has(type) && !WITHOUT_WORK.has(type))
+  expect(missing).toEqual([])
+})
 
 describe.each(TABLES)('work at providers', (connector, table) => {
   const work = compileWork(table)

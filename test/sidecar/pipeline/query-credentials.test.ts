@@ -62,6 +62,55 @@ describe('a query parameter with the name of a credential', () => {
     expect((await world.send(sent('DELETE', '/sessions?token=abc'))).reply.status).toBe(403)
   })
 
+  it.each<[string, 'chat' | 'payments', string, string, string]>([
+    ['a form field', 'chat', 'form', 'token=xoxb-canary&channel=C1&text=hi', 'channel=C1&text=hi'],
+    [
+      'a form field in capitals',
+      'chat',
+      'form',
+      'TOKEN=xoxb-canary&channel=C1&text=hi',
+      'channel=C1&text=hi',
+    ],
+    [
+      'a form field behind a semicolon',
+      'chat',
+      'form',
+      'channel=C1&text=hi;token=xoxb-canary',
+      'channel=C1&text=hi',
+    ],
+    ['a list in a form', 'payments', 'form', 'amount=5&key[]=sk_canary', 'amount=5'],
+    ['a form field with a capital', 'payments', 'form', 'amount=5&Key=sk_canary', 'amount=5'],
+    [
+      'a JSON member',
+      'chat',
+      'json',
+      '{"channel":"C1","Token":"xoxb-canary","text":"hi"}',
+      '{"channel":"C1","text":"hi"}',
+    ],
+  ])(
+    'in the body as %s of %s is neither shown to approvers nor bound nor recorded nor sent',
+    async (_spelling, type, format, body, sentBody) => {
+      const host = type === 'chat' ? 'slack.com' : 'api.stripe.com'
+      const target = type === 'chat' ? '/api/chat.postMessage' : '/v1/refunds'
+      const mediaType = format === 'form' ? 'application/x-www-form-urlencoded' : 'application/json'
+      const headers = ['Content-Type', mediaType]
+      const world = await start({
+        ...rules('require_approval', { type, domains: [host] }),
+        permissions: [[`${type}.*`, 'require_approval']],
+      })
+      await world.send({ ...sent('POST', target, host), headers, body })
+      await world.send({ ...sent('POST', target, host), headers, body: sentBody })
+      const [withToken, without] = world.holds
+      expect(JSON.stringify([world.holds, world.records])).not.toContain('canary')
+      expect(withToken).toBeDefined()
+      expect(withToken?.body_sha256).toBe(without?.body_sha256)
+      expect(withToken?.binding).toBe(without?.binding)
+      world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_1', by: null })
+      await world.send({ ...sent('POST', target, host), headers, body })
+      expect(world.upstream.seen.map((one) => one.body.toString())).toEqual([sentBody])
+    },
+  )
+
   it('in the form of the chat is no part of request.body', async () => {
     const host = 'slack.com'
     const world = await start({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { stripCredentials } from '../../../../core/connectors/credentials/credentials.ts'
+import { LLM_C_GRPC } from '../../../../core/connectors/llm/c-grpc.ts'
 import { llmC } from '../../../../core/connectors/llm.ts'
 import { isRefusal } from '../../../../core/request/canonical.ts'
 import { boundOf, nameRequest } from '../golden.ts'
@@ -249,8 +250,22 @@ describe('a call over gRPC', () => {
   test.each([
     [`/${PACKAGE}.v1beta.GenerativeService/GenerateContent`, 'llm_c.content.generate'],
     [`/${PACKAGE}.v1.GenerativeService/StreamGenerateContent`, 'llm_c.content.generate_stream'],
+    [`/${PACKAGE}.v1beta.GenerativeService/CountTokens`, 'llm_c.content.count_tokens'],
+    [`/${PACKAGE}.v1beta.GenerativeService/GenerateAnswer`, 'llm_c.answer.generate'],
+    [`/${PACKAGE}.v1beta.GenerativeService/EmbedContent`, 'llm_c.embedding.create'],
+    [`/${PACKAGE}.v1beta.PredictionService/Predict`, 'llm_c.prediction.create'],
+    [`/${PACKAGE}.v1beta.PredictionService/PredictLongRunning`, 'llm_c.prediction.start'],
+    [`/${PACKAGE}.v1beta.CacheService/CreateCachedContent`, 'llm_c.cached_content.create'],
   ])('%s may hold tools, which the gateway does not read', (target, name) => {
     expect(namesOf('POST', target)).toEqual([name, 'llm_c.provider_tool.unknown'])
+  })
+
+  test('of every operation that computes is unread', () => {
+    const paths = LLM_C_GRPC.split('\n').flatMap((line) =>
+      line.includes(' compute ') ? (line.trim().split(/\s+/)[1] ?? []) : [],
+    )
+    expect(paths.length).toBeGreaterThan(10)
+    for (const path of paths) expect(namesOf('POST', path), path).toContain('llm_c.provider_tool.unknown')
   })
 
   test.each([

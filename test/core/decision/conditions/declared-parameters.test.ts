@@ -39,6 +39,24 @@ test.each([[['*']], [['payments.*']], [['payments.charge.refund', 'acme.deploy']
 )
 
 test.each([
+  [['llm_a.provider_tool.mcp'], 'parameters.server_url == "x"'],
+  [['llm_b.provider_tool.*'], 'parameters.url == "x"'],
+  [['codehost.tag.create'], 'parameters.tag_name == "v1"'],
+  [['codehost.git.force_push'], 'parameters.forced == true'],
+])(
+  'in a scope of %j, whose actions stand beside another one, the undeclared name in %s is an error',
+  (actions, condition) => {
+    expect(outcomeOf(actions, condition).error).toContain('parameters.')
+  },
+)
+
+test.each([
+  [['llm_a.provider_tool.mcp'], 'parameters.field == "tools"'],
+  [
+    ['codehost.tag.create', 'codehost.ref.create'],
+    'parameters.ref == "refs/tags/v1" && parameters.sha == "0"',
+  ],
+  [['codehost.git.force_push'], 'parameters.force == true || parameters.before == "0"'],
   [['acme.deploy'], 'parameters.anything == 1'],
   [['generic.post'], 'parameters.anything == 1'],
   [['mcp.tools.*'], 'parameters.arguments.path == "x"'],
