@@ -52,7 +52,7 @@ export const CONFIG_VARIABLES = {
   DATABASE_POOL_SIZE: {
     fallback: '`10`',
     meaning:
-      'Database connections for requests, 4 to 200; four more listen for changes. The sum over all replicas stays below `max_connections` of the server',
+      'Database connections for requests, 4 to 200; five more listen for changes. The sum over all replicas stays below `max_connections` of the server',
   },
   MASTER_KEY_FILE: {
     fallback: 'required',

@@ -51,14 +51,21 @@ function titleOf(count: number | null): string {
 }
 
 /**
- * Reads a message. Without a valid link, the notification opens the page of approvals. Throws for a message that is not
- * JSON.
+ * Reads a message. Without a valid link, also for a message that is not JSON, the notification opens the page of approvals.
  */
 function messageOf(data: PushEvent['data']): { readonly count: number | null; readonly link: string } {
-  const { count, link } = (data?.json() ?? {}) as { count?: unknown; link?: unknown }
+  const { count, link } = jsonOf(data)
   return {
     count: typeof count === 'number' ? count : null,
     link: typeof link === 'string' && link.startsWith('/#/') ? link : '/#/approvals',
+  }
+}
+
+function jsonOf(data: PushEvent['data']): { readonly count?: unknown; readonly link?: unknown } {
+  try {
+    return Object(data?.json())
+  } catch {
+    return {}
   }
 }
 

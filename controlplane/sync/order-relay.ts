@@ -6,6 +6,7 @@ import type { Db } from '../db/query.ts'
 import {
   askForGateway,
   listOffers,
+  ORDER_MS,
   ORDERS_CHANNEL,
   offerOrder,
   PASSED_ON,
@@ -43,7 +44,6 @@ export type OrderRelayDeps = {
 
 /** Milliseconds within which another replica must report that the gateway is connected, or take the offered order. */
 const OFFER_MS = 1_000
-const RESULT_MS = 32_000
 
 type Waiting = { settle(result: ResultBody | null): void; fail(error: unknown): void }
 
@@ -95,7 +95,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     const offer = setTimeout(() => {
       withdrawOrder(db, order.order_id).then((isMine) => isMine && resolve(null), reject)
     }, OFFER_MS)
-    const end = setTimeout(() => reject(timedOut()), RESULT_MS)
+    const end = setTimeout(() => reject(timedOut()), ORDER_MS)
     try {
       await offerOrder(db, gatewayId, order)
       return await promise

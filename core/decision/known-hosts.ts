@@ -1,7 +1,7 @@
 const NOTHING_TO_ADD = 'and works without this host, so no rule is needed.'
 
 /** Hosts that only one agent program uses, each with an explanation of its requests. */
-const KNGATEWAY_HOSTS: ReadonlyMap<string, string> = new Map([
+const KNOWN_HOSTS: ReadonlyMap<string, string> = new Map([
   ['ab.chatgpt.com', `Codex reports metrics there, ${NOTHING_TO_ADD}`],
   [
     'chatgpt.com',
@@ -21,5 +21,5 @@ const KNGATEWAY_HOSTS: ReadonlyMap<string, string> = new Map([
  * for any other host.
  */
 export function knownHostText(host: string): string | null {
-  return KNGATEWAY_HOSTS.get(host) ?? null
+  return KNOWN_HOSTS.get(host) ?? null
 }

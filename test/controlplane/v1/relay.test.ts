@@ -2,6 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import {
+  listOffers,
+  offerOrder,
+  takeOrder,
+} from '../../../controlplane/features/actions/executions/order-store.ts'
 import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/order-relay.ts'
 import { createOrderBook, type Order } from '../../../controlplane/sync/orders.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
@@ -94,6 +99,15 @@ test('an order for a gateway without a stream fails, and is never executed later
   expect(await asked.relay.execute('gw_1', order)).toBeNull()
   expect((await db.query('select 1 from execution_orders where id = $1', [order.order_id])).rowCount).toBe(0)
   expect(other.sent).toEqual([])
+})
+
+test('an order whose replica crashed is not executed by a gateway that connects after its time limit', async () => {
+  await offerOrder(db, 'gw_1', order)
+  await db.query("update execution_orders set created_at = now() - interval '33 seconds'")
+  const late = await replica('gw_1')
+  expect(await listOffers(db, ['gw_1'])).toEqual([])
+  expect(await takeOrder(db, order.order_id)).toBeUndefined()
+  expect(late.sent).toEqual([])
 })
 
 test.each(['proc_2', 'proc_x', 'ord_1'])(

@@ -118,7 +118,7 @@ describe('a manifest', () => {
   })
 
   test.each([
-    ['nested without end', `${gateway('x')}---\n${'['.repeat(100_000)}`, /nested deeper than/],
+    ['nested without end', `${gateway('x')}---\n${'['.repeat(100_000)}`, /nested too deeply/],
     ['nested by its names', BY_NAMES, /nested too deeply/],
     [
       'with half a character',

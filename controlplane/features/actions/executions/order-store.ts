@@ -31,14 +31,23 @@ export async function offerOrder(q: Query, gatewayId: string, order: Order): Pro
   )
 }
 
-/** Lists the orders for these gateways that no replica has taken. */
+/** Time limit of an order in milliseconds. The replica that offers an order waits for its result as long. */
+export const ORDER_MS = 32_000
+
+/**
+ * SQL condition for an order that a replica may take. After the time limit its outcome may be recorded as unknown, also when
+ * the replica that offered the order crashed and did not withdraw it, so it must not be executed any more.
+ */
+const IS_OPEN = `taken_at is null and created_at > now() - interval '${ORDER_MS} milliseconds'`
+
+/** Lists the orders for these gateways that a replica may take. */
 export async function listOffers(
   q: Query,
   gatewayIds: readonly string[],
 ): Promise<readonly { readonly id: string; readonly gatewayId: string }[]> {
   if (gatewayIds.length === 0) return []
   const { rows } = await q.query<{ id: string; gatewayId: string }>(
-    'select id, gateway_id as "gatewayId" from execution_orders where taken_at is null and gateway_id = any($1)',
+    `select id, gateway_id as "gatewayId" from execution_orders where ${IS_OPEN} and gateway_id = any($1)`,
     [gatewayIds],
   )
   return rows
@@ -47,7 +56,7 @@ export async function listOffers(
 /** Takes an order that another replica offered. Only one replica gets the order; all others get undefined. */
 export async function takeOrder(q: Query, id: string): Promise<Order | undefined> {
   const { rows } = await q.query<{ payload: Order }>(
-    'update execution_orders set taken_at = now() where id = $1 and taken_at is null returning payload',
+    `update execution_orders set taken_at = now() where id = $1 and ${IS_OPEN} returning payload`,
     [id],
   )
   return rows[0]?.payload
