@@ -88,9 +88,8 @@ test('a wrong key, a wrong installation and a missing permission are errors that
   await connect('wide', { permissions: ['administration:write'] }, server.privateKey)
   expect(await failureOf('wide')).toContain('The installation lacks a repository or a permission')
   // The gateway may not have the Connector yet, and then refuses its host.
-  await eventually('the refusal by the gateway', async () =>
-    (await world.send('GET', 'wide.test', '/repos/acme/site')).status === 503 ? true : null,
-  )
+  const status = async () => (await world.send('GET', 'wide.test', '/repos/acme/site')).status
+  await expect.poll(status, { timeout: 60_000 }).toBe(503)
 })
 
 test('a tenant of a cluster cannot have the key used at a private address', async () => {
