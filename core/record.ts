@@ -58,9 +58,9 @@ export type RecordAudit = z.infer<typeof RecordAuditSchema>
 /** Description of the credential with which the gateway sent a request. It contains no secret. */
 export const RecordCredentialSchema = z.object({
   /**
-   * Id of a token that was issued for this request, as in the audit event `credential.narrowed`. Otherwise the name of
-   * the Connector, for a short-lived credential with the number of the audit event `credential.minted`:
-   * `default/codehost/7`.
+   * Id of the token that was issued for this request, as in the audit event `credential.narrowed`. Without such a token:
+   * the name of the Connector (`default/codehost`), and for a short-lived credential also the number of the audit event
+   * `credential.minted` (`default/codehost/7`).
    */
   id: z.string().max(700),
   /**

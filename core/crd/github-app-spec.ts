@@ -14,7 +14,7 @@ export const GithubAppSpec = z.strictObject({
   ),
   installationId: described(
     z.int().min(1).max(Number.MAX_SAFE_INTEGER),
-    'Number of the installation of the app at an organisation or a user.',
+    'Installation ID of the app in an organisation or a user account.',
     4_815_162,
   ),
   apiUrl: described(

@@ -38,8 +38,8 @@ export type KillState = {
 }
 
 /**
- * Maximum number of settled ids per message. A gateway that missed an id returns the announcement and then receives the
- * id again.
+ * Maximum number of ids per message of announcements that were stored or retracted (settled). A gateway that missed an
+ * id sends the announcement back to a replica, which then sends the id again.
  */
 const MAX_SETTLED = 64
 

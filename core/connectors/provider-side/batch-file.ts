@@ -17,8 +17,9 @@ export const UNREAD_FILE = 'an uploaded file, which may contain the requests of 
 const MAX_LINES = 50_000
 
 /**
- * Reads the acts and handles of the batch requests in an uploaded file, one JSON object per line. The result is empty
- * if the form states another purpose than `batch`. A file that cannot be read counts as a file with any request.
+ * Reads the provider-side acts and the handles of the batch requests in an uploaded file, one JSON object per line. The
+ * result is empty if the form states another purpose than `batch`. A file that cannot be parsed counts as one that could
+ * contain every possible request.
  */
 export function* readBatchFile(
   rules: UploadRules,

@@ -8,9 +8,9 @@ import type { CompiledTable } from './table.ts'
 import { UploadFindings, type UploadRules } from './upload-findings.ts'
 
 /**
- * Reads the acts and handles in the fields of a multipart form. The name of a part is a member path
- * (`session[tools][0][type]`); its content is text, or JSON regardless of its media type. Refuses a form that servers
- * could read differently. A session description (SDP) is accepted, because it contains no act.
+ * Reads the provider-side acts and the handles in the fields of a multipart form. The name of a part is a member path
+ * (`session[tools][0][type]`); its content is text, or JSON regardless of its media type. Refuses a form that a server
+ * could parse differently than the gateway. Accepts a session description (SDP), because it contains no act.
  */
 export function* readForm(
   rules: UploadRules,

@@ -30,7 +30,7 @@ export const PolicyScope = z.strictObject({
 export const PolicyRule = z.strictObject({
   name: described(
     z.string().min(1).max(128),
-    'Name of the rule, which refusals, records and tests repeat.',
+    'Name of the rule, which refusals, records and tests show.',
     'production-merges',
   ),
   conditions: described(

@@ -27,7 +27,7 @@ export function grantObstacle(facts: GrantFacts): string | null {
   if (unread_body != null)
     return 'The gateway cannot read the body of this request, so each request needs an answer.'
   if (held_by === undefined && access_request === true)
-    return 'The rules do not hold this action by its name, and a grant only approves what the rules hold. Change the rules if they refuse what the agent needs.'
+    return 'No rule that reads only the name of the action holds it, and a grant approves only what the rules hold. If a rule denies what the agent needs, change that rule.'
   if (held_by === undefined)
     return 'A grant covers requests with one action and a whole body that a gateway of this version holds. This request needs an answer of its own.'
   if (held_by.policies.some(({ distinct }) => distinct))

@@ -276,7 +276,7 @@ export function acknowledgedBy(
   return { acked: acked.length, total: own.length }
 }
 
-/** Texts for the version in force of an object whose manifest was refused, for status, `doctor` and logs. */
+/** Texts that state which version of an object is in force, for the status, `doctor` and logs. */
 export const IN_FORCE_TEXT: Readonly<Record<InForce, string>> = {
   as_written: 'the object is in force as written',
   last_good: 'its last accepted version stays in force',

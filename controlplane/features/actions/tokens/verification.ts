@@ -39,7 +39,7 @@ export function createVerification(deps: VerificationDeps): Verification {
     const problem = claimProblem(claims, { org: orgId, act })
     if (problem !== null) return TOKEN_ERRORS[problem]
     if (deps.killChecks.isAnything()) {
-      const stopped = await killSwitchReason(deps, claims)
+      const stopped = await refusalReason(deps, claims)
       if (stopped !== null) return stopped
     }
     const spent = await tokens.spend({ jti: claims.jti, actId: act, usedBy: 'verify' })
@@ -71,7 +71,7 @@ const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
  * Returns the reason to refuse the token: its action is unknown or expired, the token was used, or a kill switch covers
  * the action. Null when no reason applies. Does not spend the nonce.
  */
-async function killSwitchReason(
+async function refusalReason(
   { db, killChecks }: VerificationDeps,
   claims: TokenClaims,
 ): Promise<string | null> {
