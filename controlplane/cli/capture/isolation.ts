@@ -162,26 +162,18 @@ function linkOf(path: string): string | null {
   }
 }
 
-/**
- * Returns the sockets in these folders and their subfolders. Skips the mount points `left` and does not follow links.
- * Throws `conflict` beyond `MAX_ENTRIES` entries, because a socket that is not found is not masked.
- */
+/** Returns the sockets in these folders and their subfolders. Skips the mount points `left` and does not follow links. */
 function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
   const queue = [...folders]
   let seen = 0
-  for (let folder = queue.shift(); folder !== undefined; folder = queue.shift()) {
+  for (let folder = queue.shift(); folder !== undefined && seen < MAX_ENTRIES; folder = queue.shift()) {
     const entries = entriesOf(folder)
-    seen += entries.length
-    if (seen > MAX_ENTRIES) {
-      throw new ChaperoneError('conflict', {
-        detail: `${folders.join(' and ')} have more than ${MAX_ENTRIES} entries, which are too many to search for sockets. Delete files there, and start the command again.`,
-      })
-    }
     const pathOf = ({ name }: Dirent) => join(folder, name)
     found.push(...entries.filter((entry) => entry.isSocket()).map(pathOf))
     const inner = entries.filter((entry) => entry.isDirectory()).map(pathOf)
     queue.push(...inner.filter((path) => !left.has(path)))
+    seen += entries.length
   }
   return found
 }
@@ -217,8 +209,8 @@ export function assertNotMasked(cwd: string, folders: readonly string[]): void {
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Closes inherited file descriptors, which would give the command access to files in masked folders. Skips descriptors
- * that Node opened itself, which the kernel closes at `exec` (close-on-exec flag).
+ * Closes inherited file descriptors, which would give the command access to files in masked folders. Descriptors that Node
+ * opened itself have the close-on-exec flag, so the kernel closes them.
  */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {

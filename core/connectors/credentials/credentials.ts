@@ -8,6 +8,7 @@ import { LIMITS } from '../../wire/limits.ts'
 import type { AuthScheme, Connector, OutboundEdit } from '../connector.ts'
 import { removeMembers } from '../fields/json-members.ts'
 import { CREDENTIAL_HEADERS } from './credential-headers.ts'
+import { fieldOf } from './field-name.ts'
 
 /** Query parameters that are removed as credentials for every API. Connector types list others, such as `key`. */
 const QUERY: ReadonlySet<string> = new Set([
@@ -216,12 +217,6 @@ function judgeParts(
   const own = parts.find((name) => names.has(fieldOf(name)))
   if (own === undefined) return { bytes, removed: false }
   return refusal('unsupported_body', `the part "${own}" contains a credential; remove the part`)
-}
-
-/** Returns the field name that lenient servers read: some treat `token[]` and ` Token` as `token`. */
-export function fieldOf(name: string): string {
-  const bracket = name.indexOf('[')
-  return (bracket === -1 ? name : name.slice(0, bracket)).trim().toLowerCase()
 }
 
 function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody | Refusal {

@@ -1,6 +1,7 @@
 import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
 import { parseStrictJson, stringEnd } from '../../request/json/strict-json.ts'
 import type { MemberPath } from '../connector.ts'
+import { fieldOf } from '../credentials/field-name.ts'
 import { isRecord } from './fields.ts'
 
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -23,7 +24,7 @@ export function removeMembers(
   if (isRefusal(parsed)) return parsed
   if (!isRecord(parsed.value)) return { bytes, removed: false }
   const members = readMembers(text)
-  const kept = members.filter((member) => !names.has(member.key.toLowerCase()))
+  const kept = members.filter((member) => !names.has(fieldOf(member.key)))
   if (kept.length === members.length) return { bytes, removed: false }
   const body = kept.map((member) => text.slice(member.start, member.end)).join(',')
   return { bytes: new TextEncoder().encode(`{${body}}`), removed: true }

@@ -1,7 +1,7 @@
 import type { Parameters } from '../../action/action.ts'
 import { excerpt } from '../../excerpt.ts'
 import type { BodyView } from '../connector.ts'
-import { fieldOf } from '../credentials/credentials.ts'
+import { fieldOf } from '../credentials/field-name.ts'
 import { isSecretField } from '../credentials/secret-names.ts'
 
 /** Maximum total size of the further fields on a card, in characters of JSON: an amount that an approver can review. */

@@ -14,7 +14,8 @@ const NO_KINDS: readonly ProviderKind[] = []
 
 /**
  * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
- * a target is dropped if another act of its kind has a target. Refuses a request with more than `MAX_PROVIDER_ACTS`.
+ * a target is dropped if another act of its kind has a target, except an answer to a question of the provider, because
+ * the other act answers another question. Refuses a request with more than `MAX_PROVIDER_ACTS`.
  */
 export function readProviderActs(
   table: CompiledTable,
@@ -31,7 +32,9 @@ export function readProviderActs(
   const named = new Set(
     [...acts.values()].flatMap(({ kind, target }) => (target === undefined ? [] : [kind])),
   )
-  const all = [...acts.values()].filter(({ kind, target }) => target !== undefined || !named.has(kind))
+  const all = [...acts.values()].filter(
+    ({ kind, target }) => target !== undefined || kind === 'hosted_approval.answer' || !named.has(kind),
+  )
   if (all.length <= MAX_PROVIDER_ACTS) return all
   return refusal(
     'body_too_large',

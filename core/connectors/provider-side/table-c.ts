@@ -59,6 +59,10 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     base_environment.type                provider_tool.code   text  =remote
     baseEnvironment.type                 provider_tool.code   text  =remote
     ^.environment                        provider_tool.code   text
+    base_environment                     provider_tool.code   text
+    baseEnvironment                      provider_tool.code   text
+    interaction.environment              provider_tool.code   text
+    interaction.agent                    hosted_agent.run     text
     ^.environment_id                     provider_tool.code   text
     ^.environmentId                      provider_tool.code   text
     externalApi.endpoint                 provider_fetch.url   host

@@ -1,5 +1,5 @@
 import { isCredentialHeader } from '../../connectors/credentials/credential-headers.ts'
-import { fieldOf } from '../../connectors/credentials/credentials.ts'
+import { fieldOf } from '../../connectors/credentials/field-name.ts'
 import { isRecord } from '../../connectors/fields/fields.ts'
 import type { BoundConnector } from '../../connectors/registry.ts'
 import { parseBody } from '../../request/body/body.ts'

@@ -61,8 +61,8 @@ export function bindingOf(exchange: Decided, bound: BoundRequest, pins: readonly
 }
 
 /**
- * Returns a hash of the whole request as received. By this hash the control plane finds the execution that sent the
- * request.
+ * Returns a hash of the whole request, without the agent's credential in its body. By this hash the control plane finds
+ * the execution that sent the request.
  */
 export function requestFingerprint(exchange: Decided, bodySha256: string | null): string {
   const { agent, connector, request, isOpenEnded } = exchange

@@ -1,4 +1,4 @@
-import { stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
+import { bodyStripping, stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { Exchange } from '../exchange.ts'
@@ -6,14 +6,15 @@ import { passesAgentCredential } from '../outgoing.ts'
 
 /**
  * Returns a body that was just read without the fields that carry the agent's own credential, so that the action is named,
- * decided, bound and shown without them. Returns other bodies as they are, also those that the stage `credential` will
- * refuse because the gateway cannot check them for credentials.
+ * decided, bound and shown without them. Returns other bodies as they are, such as uploaded files, and bodies that the
+ * stage `credential` will refuse because the gateway cannot check them for credentials.
  */
 export function withoutAgentCredential(exchange: Exchange, bytes: Buffer): Buffer {
-  const { connector: bound, snapshot, raw } = exchange
-  if (bound === undefined || snapshot === undefined) return bytes
+  const { connector: bound, snapshot, request, raw } = exchange
+  if (bound === undefined || snapshot === undefined || request === undefined) return bytes
   const { bodyFields } = bound.connector.carriers
   if (bodyFields.length === 0 || passesAgentCredential({ snapshot }, bound)) return bytes
+  if (bodyStripping(request, bound.connector).kind !== 'read') return bytes
   const stripped = stripBodyFields(bytes, headerValue(raw.rawHeaders, 'content-type'), bodyFields)
   return isRefusal(stripped) || !stripped.removed ? bytes : Buffer.from(stripped.bytes)
 }

@@ -111,6 +111,39 @@ describe('a query parameter with the name of a credential', () => {
     },
   )
 
+  it.each(['token[note]', ' token ', 'Token[]'])(
+    'in a JSON body as the member %j is removed, because the card does not show it',
+    async (name) => {
+      const world = await start({
+        ...rules('allow', { type: 'chat', domains: ['slack.com'] }),
+        permissions: [['chat.*', 'allow']],
+      })
+      const body = JSON.stringify({ channel: 'C1', [name]: 'canary', text: 'hi' })
+      const input = { ...sent('POST', '/api/chat.postMessage', 'slack.com'), body }
+      await world.send({ ...input, headers: ['Content-Type', 'application/json'] })
+      expect(world.upstream.seen[0]?.body.toString()).toBe('{"channel":"C1","text":"hi"}')
+    },
+  )
+
+  it.each([
+    ['application/x-www-form-urlencoded', 'start();\ntoken = next();\nstop();\n'],
+    ['application/json', '{"token":"x","a":1}'],
+  ])('is no part of an uploaded file, which is sent as it is: %s', async (type, body) => {
+    const world = await start({
+      ...rules('require_approval', { type: 'chat', domains: ['files.slack.com'] }),
+      permissions: [['chat.*', 'require_approval']],
+    })
+    world.state.onHold = async () => ({ kind: 'approved', approvalId: 'apv_1', by: null })
+    const input = {
+      ...sent('POST', '/upload/v1/T', 'files.slack.com'),
+      headers: ['Content-Type', type],
+      body,
+    }
+    await world.send(input)
+    expect(world.holds).toHaveLength(1)
+    expect(world.upstream.seen[0]?.body.toString()).toBe(body)
+  })
+
   it('in the form of the chat is no part of request.body', async () => {
     const host = 'slack.com'
     const world = await start({

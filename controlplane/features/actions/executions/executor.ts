@@ -1,5 +1,10 @@
 import { fingerprintText } from '../../../../core/connectors/binding/request-fingerprint.ts'
+import type { ExecuteRequest } from '../../../../core/connectors/connector.ts'
+import { stripBodyFields } from '../../../../core/connectors/credentials/credentials.ts'
+import { connectorOfType } from '../../../../core/connectors/registry.ts'
 import { ChaperoneError } from '../../../../core/errors.ts'
+import { isRefusal } from '../../../../core/request/canonical.ts'
+import { headerValue } from '../../../../core/request/headers.ts'
 import { sha256Hex } from '../../../crypto/sha256.ts'
 import type { OrderRelay } from '../../../sync/order-relay.ts'
 import type { Place } from '../evaluation.ts'
@@ -59,6 +64,20 @@ export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Exec
 type Chosen = { readonly id: string; readonly name: string }
 
 /**
+ * Removes what an action states as the agent's credential from the body. A gateway would remove it as well, and the request
+ * fingerprint covers the body without it. A body that the gateway will refuse stays as it is.
+ */
+function withoutCredential(request: ExecuteRequest, connector: string): ExecuteRequest {
+  const { body, headers } = request
+  if (body === undefined) return request
+  const { bodyFields } = connectorOfType(connector).carriers
+  const stripped = stripBodyFields(Buffer.from(body), headerValue(headers, 'content-type'), bodyFields)
+  return isRefusal(stripped) || !stripped.removed
+    ? request
+    : { ...request, body: Buffer.from(stripped.bytes).toString('utf8') }
+}
+
+/**
  * Returns the agent's gateway. Throws `not_ready` when the agent has no gateway, or when the gateway has no connector
  * for the action.
  */
@@ -108,7 +127,8 @@ async function byUrl(
   const { agent, request: made } = at
   if (made === null) throw new Error('an action without a request has no capable gateway')
   const gateway = await findUrlGateway(url)
-  const { request, scheme, canonical } = made
+  const { scheme, canonical } = made
+  const request = withoutCredential(made.request, at.place.action.connector)
   const { body = '' } = request
   const fingerprint = fingerprintText({
     agent,
