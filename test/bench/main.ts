@@ -27,7 +27,8 @@ import type { FleetSize } from './fleet/fleet-bed.ts'
 import { issueTestCertificates } from './support/certificates.ts'
 import { printTable, type Row } from './support/report.ts'
 import { whyNotTheSameJob } from './support/same-job.ts'
-import { type Bed, makeFolder, SUBJECTS } from './support/subjects.ts'
+import type { Bed } from './support/subject.ts'
+import { makeFolder, SUBJECTS } from './support/subjects.ts'
 import { startUpstream, UPSTREAM_NAMES } from './support/upstream-process.ts'
 
 /** A benchmark gets the bed and the names of the subjects to run, and answers with rows of one table. */

@@ -1,19 +1,24 @@
-import { cpuUs, rssMib } from '../../support/processes.ts'
-import type { Bench } from '../main.ts'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rssMib } from '../../support/processes.ts'
+import type { Bench, BenchContext } from '../main.ts'
+import { canPin, OtherProcesses, pinAllToOtherCores, pinToSubjectCore } from '../support/cores.ts'
 import { subjectsInTurn } from '../support/each.ts'
-import { closedLoop } from '../support/load.ts'
-import { median } from '../support/measure.ts'
-import { whilePaused } from '../support/pause.ts'
+import { compileGoPrograms, type GoLoad, runGoLoad, startGoUpstream } from '../support/go-programs.ts'
+import { CHAT_REQUEST } from '../support/load.ts'
+import { median, treeCpuUs } from '../support/measure.ts'
 import { absolute, compare, type Row } from '../support/report.ts'
-import type { Subject } from '../support/subjects.ts'
+import type { Subject } from '../support/subject.ts'
 
-/** Final goals; the first milestone is 0.6 http-mitm-proxy, 0.8 @fastify/http-proxy, 0.25 mockttp, 1/15 mitmdump. */
 const GOALS = {
-  '@fastify/http-proxy': 1 / 1.6,
-  'http-mitm-proxy': 1 / 2.5,
-  mockttp: 1 / 5,
-  mitmdump: 1 / 30,
   haproxy: 2.5,
+  'bare Node forwarder': 1.45,
+  'Envoy + ext_authz': 0.4,
+  '@fastify/http-proxy': 0.5,
+  'http-mitm-proxy': 0.4,
+  mockttp: 0.17,
+  mitmdump: 1 / 25,
 }
 
 /** Fewer requests for those that take milliseconds for each; JavaScript among them is still warm after these. */
@@ -21,59 +26,118 @@ const SLOW: Readonly<Record<string, number>> = { mitmdump: 800, mockttp: 3_000 }
 
 /** Of these the median counts, for every subject. */
 const ROUNDS = 8
+const TUNNELS = 32
 
-/** 32 keep-alive tunnels in closed loop, POST 4 KiB -> 1 KiB, TLS on both sides, 1,000 permissions, one record each. */
+/** What each round found, by subject. */
+type Found = {
+  readonly cpuUs: number[]
+  /** Share of its core that the subject used. */
+  readonly share: number[]
+  /** Control plane and PostgreSQL, by record. */
+  readonly behindUs: number[]
+  readonly otherCores: number[]
+}
+
+/**
+ * 32 keep-alive tunnels in closed loop, POST 4 KiB -> 1 KiB, TLS on both sides, 1,000 permissions, one record each. The
+ * subject has one core for itself; load, upstream and what stands behind the subject have the other cores.
+ */
 export const requests: Bench = async (context) => {
-  const sizeOf = ({ name }: Subject) => (context.isQuick ? 0.25 : 1) * (SLOW[name] ?? 6_000)
-  const rounds = new Map<string, number[]>()
+  const program = compileGoPrograms(context.bed.folder)
+  if (program === null)
+    throw new Error('B1 needs Go for its load and its upstream: apt-get install golang-go')
+  if (canPin()) pinAllToOtherCores()
+  else
+    console.error('bench:   processes cannot be bound to cores here, so load and subject share all of them')
+  const upstream = await startGoUpstream(program, context.bed)
+  try {
+    const bed = { ...context.bed, upstream, upstreamPort: upstream.port }
+    const requestFile = join(bed.folder, 'request')
+    writeFileSync(requestFile, CHAT_REQUEST)
+    return await measured({ ...context, bed }, { program, requestFile, tunnels: TUNNELS })
+  } finally {
+    await upstream.stop()
+  }
+}
+
+async function measured(context: BenchContext, load: Omit<GoLoad, 'requests'>): Promise<readonly Row[]> {
+  const sizeOf = ({ name }: Subject) => (context.isQuick ? 0.25 : 1) * (SLOW[name] ?? 12_000)
+  const found = new Map<string, Found>()
   const now = new Map<string, number>()
   const peak = new Map<string, number>()
-  let pairs: Pairs = { running: [], paused: [] }
+  const others = new OtherProcesses()
   await subjectsInTurn(context, {
-    rounds: ROUNDS,
-    // Ours has its code compiled after some 18,000 requests, and nobody is hurt by as many.
-    warmUp: (subject) => closedLoop(subject.target, 32, sizeOf(subject) * 3),
+    rounds: context.isQuick ? 3 : ROUNDS,
+    async warmUp(subject) {
+      if (canPin()) pinToSubjectCore([subject.pid, ...(subject.beside ?? [])])
+      await runGoLoad(subject.target, { ...load, requests: sizeOf(subject) * 2 })
+    },
     async measure(subject) {
-      const us = await perRequest(subject, sizeOf(subject))
-      rounds.set(subject.name, [...(rounds.get(subject.name) ?? []), us])
+      const round = foundOf(found, subject.name)
+      await measureRound(subject, { ...load, requests: sizeOf(subject) }, { round, others })
     },
     async last(subject) {
       const rss = rssMib(subject.pid)
       now.set(subject.name, rss.now)
       peak.set(subject.name, rss.peak)
-      if (subject.behind !== undefined) pairs = await pausedInTurn(subject, subject.behind, sizeOf(subject))
     },
   })
-  const cpu = new Map([...rounds].map(([name, values]) => [name, median(values)]))
+  const medians = (of: keyof Found) => new Map([...found].map(([name, each]) => [name, median(each[of])]))
   return [
-    ...compare('B1', 'CPU us/request', cpu, GOALS),
-    pausedRow(pairs),
+    ...compare('B1', 'CPU us/request', medians('cpuUs'), GOALS),
+    ...compare('B1', 'share of its core that the subject used', medians('share')),
+    absolute(
+      'B1',
+      'control plane and PostgreSQL: CPU us/record',
+      medians('behindUs').get('chaperone') ?? Number.NaN,
+      20,
+    ),
+    absolute(
+      'B1',
+      'cores that others took, noisy above',
+      median([...found.values()].flatMap(({ otherCores }) => otherCores)),
+      0.25,
+    ),
     ...compare('B1', 'RSS peak MiB', peak),
     ...compare('B1', 'RSS MiB behind the last round', now),
-    absolute('B1', 'RSS peak MiB loaded', peak.get('chaperone') ?? Number.NaN, 120),
-    absolute('B1', 'RSS MiB loaded', now.get('chaperone') ?? Number.NaN, 120),
+    absolute('B1', 'RSS peak MiB loaded', peak.get('chaperone') ?? Number.NaN, 100),
   ]
 }
 
-type Pairs = { readonly running: number[]; readonly paused: number[] }
+function foundOf(found: Map<string, Found>, name: string): Found {
+  const known = found.get(name) ?? { cpuUs: [], share: [], behindUs: [], otherCores: [] }
+  found.set(name, known)
+  return known
+}
 
-/** Ours with and without the processes that take its records, in turns like everything else. */
-async function pausedInTurn(subject: Subject, behind: readonly number[], size: number): Promise<Pairs> {
-  const pairs: Pairs = { running: [], paused: [] }
-  for (let round = 0; round < ROUNDS / 2; round += 1) {
-    pairs.paused.push(await whilePaused(behind, () => perRequest(subject, size)))
-    pairs.running.push(await perRequest(subject, size))
+type Round = { readonly round: Found; readonly others: OtherProcesses }
+
+async function measureRound(subject: Subject, load: GoLoad, { round, others }: Round): Promise<void> {
+  const proxy = [subject.pid, ...(subject.beside ?? [])]
+  const behind = subject.behind ?? []
+  await untilIdle(behind)
+  others.cores()
+  const [before, behindBefore, startedAt] = [cpuOf(proxy), cpuOf(behind), process.hrtime.bigint()]
+  await runGoLoad(subject.target, load)
+  const elapsedUs = Number(process.hrtime.bigint() - startedAt) / 1_000
+  const us = cpuOf(proxy) - before
+  round.otherCores.push(others.cores())
+  await untilIdle(behind)
+  round.cpuUs.push(us / load.requests)
+  round.share.push(us / elapsedUs)
+  round.behindUs.push((cpuOf(behind) - behindBefore) / load.requests)
+}
+
+function cpuOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + treeCpuUs(pid), 0)
+}
+
+/** Records travel behind their requests: until nothing is left to do for them. */
+async function untilIdle(pids: readonly number[]): Promise<void> {
+  for (let before = cpuOf(pids); ; ) {
+    await sleep(200)
+    const now = cpuOf(pids)
+    if (now - before < 20_000) return
+    before = now
   }
-  return pairs
-}
-
-function pausedRow({ paused, running }: Pairs): Row {
-  const figure = 'the same, control plane and PostgreSQL paused'
-  return { bench: 'B1', figure, ours: median(paused), peer: 'running', theirs: median(running), goal: null }
-}
-
-async function perRequest({ pid, target }: Subject, size: number): Promise<number> {
-  const before = cpuUs(pid)
-  await closedLoop(target, 32, size)
-  return (cpuUs(pid) - before) / size
 }

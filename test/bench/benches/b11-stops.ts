@@ -7,13 +7,13 @@ import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import type { Served } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench, BenchContext } from '../main.ts'
+import { benchManifests } from '../support/chaperone-subject.ts'
 import { startDurableBed, startPlane, stopAll } from '../support/durable-bed.ts'
 import { heardBy, startGatewayStreams } from '../support/gateway-listeners.ts'
 import { createRequester, quantile } from '../support/load.ts'
 import { untilQuiet } from '../support/measure.ts'
 import { openPlainClient, type PlainClient, postRequest } from '../support/plain-http.ts'
 import { absolute, type Row } from '../support/report.ts'
-import { benchManifests } from '../support/subjects.ts'
 
 /**
  * From the moment a stop or a permission is sent to the control plane until nothing passes any more: on the wire of N

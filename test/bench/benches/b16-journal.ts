@@ -1,9 +1,10 @@
 import { cpuUs } from '../../support/processes.ts'
 import type { Bench, BenchContext } from '../main.ts'
+import { startChaperone } from '../support/chaperone-subject.ts'
 import { closedLoop } from '../support/load.ts'
 import { median } from '../support/measure.ts'
 import type { Row } from '../support/report.ts'
-import { type Subject, startChaperone } from '../support/subjects.ts'
+import type { Subject } from '../support/subject.ts'
 
 const ROUNDS = 5
 const CONNECTIONS = 32

@@ -4,11 +4,11 @@ import { eventually } from '../../support/eventually.ts'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import { descendant } from '../../support/processes.ts'
 import type { Bench } from '../main.ts'
+import { benchManifests } from '../support/chaperone-subject.ts'
 import { openLaptopDatabase } from '../support/laptop-database.ts'
 import { closedLoop } from '../support/load.ts'
 import { treeCpuUs } from '../support/measure.ts'
 import { absolute } from '../support/report.ts'
-import { benchManifests } from '../support/subjects.ts'
 
 const CONNECTIONS = 32
 

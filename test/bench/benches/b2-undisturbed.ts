@@ -3,11 +3,11 @@ import { testAgent } from '../../support/agent.ts'
 import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import type { Target } from '../../support/tunnel.ts'
 import type { BenchContext } from '../main.ts'
+import { benchManifests } from '../support/chaperone-subject.ts'
 import { addRules, applied, changeRule, openLaptopDatabase } from '../support/laptop-database.ts'
 import { openLoop, quantile } from '../support/load.ts'
 import { median } from '../support/measure.ts'
 import type { Row } from '../support/report.ts'
-import { benchManifests } from '../support/subjects.ts'
 
 const RATE = 500
 const RULES = 100_000 - 10

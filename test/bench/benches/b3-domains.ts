@@ -4,7 +4,7 @@ import { openTunnel } from '../../support/tunnel.ts'
 import type { Bench } from '../main.ts'
 import { eachSubject } from '../support/each.ts'
 import { absolute, compare } from '../support/report.ts'
-import type { Subject } from '../support/subjects.ts'
+import type { Subject } from '../support/subject.ts'
 
 /** Names never seen before (mint + handshake), then the same ones again. Only proxies that mint take part. */
 export const domains: Bench = async (context) => {

@@ -5,11 +5,11 @@ import { type Laptop, startLaptop } from '../../support/laptop.ts'
 import { cpuUs, descendant, rssMib } from '../../support/processes.ts'
 import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench, BenchContext } from '../main.ts'
+import { benchManifests, mcpManifests } from '../support/chaperone-subject.ts'
 import { quantile } from '../support/load.ts'
 import { median, untilQuiet } from '../support/measure.ts'
 import { clientOn, type PlainClient, postRequest, sendAll } from '../support/plain-http.ts'
 import { absolute, type Row } from '../support/report.ts'
-import { benchManifests, mcpManifests } from '../support/subjects.ts'
 
 const HOST = 'mcp.bench.example'
 const LANES = 16

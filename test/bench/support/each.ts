@@ -1,5 +1,6 @@
 import type { BenchContext } from '../main.ts'
-import { SUBJECTS, type Subject } from './subjects.ts'
+import type { Subject } from './subject.ts'
+import { SUBJECTS } from './subjects.ts'
 
 /** Runs `measure` on each subject in turn, alone; a peer that fails says so and is left out, ours must not fail. */
 export async function eachSubject(
@@ -46,12 +47,18 @@ export async function subjectsInTurn(
     for (const subject of able()) await watched(context, subject, warmUp)
     for (let round = 1; round <= rounds; round += 1) {
       console.error(`bench:   round ${round} of ${rounds}`)
-      for (const subject of able()) await watched(context, subject, measure)
+      for (const subject of rotated(able(), round)) await watched(context, subject, measure)
     }
     for (const subject of able()) await watched(context, subject, last)
   } finally {
     for (const subject of running) await subject.finish()
   }
+}
+
+/** The first of a round is another one each time: A B C, B C A. */
+function rotated(subjects: readonly Subject[], round: number): readonly Subject[] {
+  const first = (round - 1) % Math.max(1, subjects.length)
+  return [...subjects.slice(first), ...subjects.slice(0, first)]
 }
 
 /** Null when it cannot run here. */

@@ -5,7 +5,7 @@ import { openTunnel, type Target } from '../../support/tunnel.ts'
 const BODY = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(4_040) }] })
 
 /** POST of 4 KiB chat JSON, as bytes. */
-const CHAT_REQUEST = Buffer.from(
+export const CHAT_REQUEST = Buffer.from(
   `POST /v1/chat/completions HTTP/1.1\r\nHost: api.openai.com\r\nAuthorization: Bearer placeholder\r\n` +
     `Content-Type: application/json\r\nUser-Agent: bench\r\nAccept: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
 )

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { closedLoop } from './load.ts'
-import { type Bed, SUBJECTS } from './subjects.ts'
+import type { Bed } from './subject.ts'
+import { SUBJECTS } from './subjects.ts'
 import { startImpostor } from './upstream-process.ts'
 
 const REQUESTS = 40

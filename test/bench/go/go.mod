@@ -1,0 +1,3 @@
+module chaperone.dev/bench
+
+go 1.19

@@ -1,0 +1,57 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { childrenOf, treeCpuUs } from './measure.ts'
+import { isInstalled } from './subject.ts'
+
+/** The core of the subjects. All others are for what loads them and stands behind them. */
+const SUBJECT_CORE = '0'
+
+/** Whether processes can be bound to cores here: Linux with two cores, and taskset. */
+export function canPin(): boolean {
+  return process.platform === 'linux' && availableParallelism() > 1 && isInstalled('taskset')
+}
+
+/** Binds these processes and all that they have started to the core of the subjects. */
+export function pinToSubjectCore(pids: readonly number[]): void {
+  for (const pid of pids.flatMap(treeOf)) pin(pid, SUBJECT_CORE)
+}
+
+/** Binds this process and all that it has started to the other cores. What it starts later is born there. */
+export function pinAllToOtherCores(): void {
+  for (const pid of treeOf(process.pid)) pin(pid, `1-${availableParallelism() - 1}`)
+}
+
+function pin(pid: number, cores: string): void {
+  execFileSync('taskset', ['-acp', cores, String(pid)], { stdio: 'ignore' })
+}
+
+function treeOf(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(treeOf)]
+}
+
+/** CPU time that processes take which this one has not started. */
+export class OtherProcesses {
+  #all = busyUs()
+  #own = treeCpuUs(process.pid)
+  #at = process.hrtime.bigint()
+
+  /** Cores that they took since the last call, or since the start. */
+  cores(): number {
+    const [all, own, at] = [busyUs(), treeCpuUs(process.pid), process.hrtime.bigint()]
+    const us = all - this.#all - (own - this.#own)
+    const elapsedUs = Number(at - this.#at) / 1_000
+    this.#all = all
+    this.#own = own
+    this.#at = at
+    return Math.max(0, us / elapsedUs)
+  }
+}
+
+/** User, nice and system time of all cores, in microseconds, from `/proc/stat` (ticks of 10 ms). */
+function busyUs(): number {
+  const [, user = 0, nice = 0, system = 0] = (readFileSync('/proc/stat', 'latin1').split('\n')[0] ?? '')
+    .split(/\s+/)
+    .map(Number)
+  return (user + nice + system) * 10_000
+}
