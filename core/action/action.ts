@@ -37,8 +37,8 @@ export type Action = {
   readonly parameters: Parameters
   readonly riskHints: Readonly<Record<string, boolean>>
   /**
-   * True if the request performs this action in addition to its named operation. An action spec cannot request only
-   * this action.
+   * True if the request performs this action in addition to its named operation. An action spec cannot request this
+   * action on its own.
    */
   readonly isBeside?: true
   /**

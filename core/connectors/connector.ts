@@ -203,8 +203,8 @@ export type Connector<Name extends string = string> = {
    */
   readonly find?: FindRules
   /**
-   * Returns a reader for an upload that may contain batch requests, which finds the acts of the provider for them and
-   * gets null instead of the bytes of a body beyond the size limit. Returns null for other requests.
+   * Returns a reader for an upload that may contain batch requests; null for other requests. The reader returns the
+   * acts that the provider performs for the batch requests. It receives null for a body beyond the size limit.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**
@@ -257,8 +257,8 @@ export type Connector<Name extends string = string> = {
   readonly unboundMembers?: readonly MemberPath[]
   /**
    * Body formats in which a server may read another method for a POST (`_method`). The gateway refuses forms and
-   * multipart forms with an override, and reads JSON if another method would get another verdict. Unnecessary for a
-   * connector whose bodies are read anyway (`carriers.bodyFields`).
+   * multipart forms with such an override. It reads a JSON body if the decision would differ for another method. A
+   * connector whose bodies are always read (`carriers.bodyFields`) needs no entry.
    */
   readonly overridable?: readonly OverridableFormat[]
   /** True if the API treats `items[]` and `items[0]` in queries as the list `items`. */
@@ -278,7 +278,7 @@ export type Connector<Name extends string = string> = {
   readonly catalogue?: readonly CatalogueRow[]
   /** Returns the further actions that the provider performs for an action submitted by name. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
-  /** Read with which a user tests the credential. Without it, the credential cannot be tested. */
+  /** Read request that tests the credential for a user. If absent, users cannot test the credential. */
   readonly identityRead?: IdentityRead
   /** Converts an action spec of the v1 API to a request, for `/execute`; undefined if the action has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal

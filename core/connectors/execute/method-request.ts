@@ -9,8 +9,8 @@ const ENDPOINT = { targetIsAddress: true, basePathIsEnough: false }
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
- * Builds the request of an action of a bare method (`generic.post`). The address is `resource.target`,
- * `parameters.url` or `parameters.path`; `parameters.query` and `parameters.headers` are objects; `parameters.body` is
+ * Builds the request of an action that only names an HTTP method (`generic.post`). The address is `resource.target`,
+ * `parameters.url` or `parameters.path`. `parameters.query` and `parameters.headers` are objects. `parameters.body` is
  * any JSON value, or text with its `content_type`.
  */
 export function methodRequest(

@@ -49,9 +49,9 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
 }
 
 /**
- * Refuses a query or form field whose name only some servers treat as one of `names`: with surrounding blanks, in
- * other letter case, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. The exact name is accepted. JSON
- * members are compared with the names in `inJson` only.
+ * Refuses a query or form field whose name only some servers treat as one of `names`. Such a name differs by
+ * surrounding blanks, by letter case, by brackets (`[amount]`), or by a dot or blank (`thread.ts` for `thread_ts`). The
+ * exact name is accepted. JSON members are compared with the names in `inJson` only.
  */
 export function judgeSpelling(
   names: readonly string[],
@@ -105,7 +105,10 @@ function isOneOf(names: readonly string[], name: string): boolean {
   return names.some((one) => loose.startsWith(looseName(one)))
 }
 
-/** Merges a plain field and its bracket form into a list of both values, because servers use one or the other. */
+/**
+ * If a field occurs both plain and with brackets, makes the plain field a list of both values, because servers use one
+ * or the other.
+ */
 function withMembers(fields: Record<string, unknown>): Parameters {
   for (const [name, value] of Object.entries(fields)) {
     const bracket = name.indexOf('[')

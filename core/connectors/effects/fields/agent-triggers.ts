@@ -55,7 +55,10 @@ export function withAgentTriggers(actions: readonly Action[], triggers: AgentTri
   })
 }
 
-/** Reports whether labels or accounts start an agent: one known by its name, or one of the Connector's patterns. */
+/**
+ * Reports whether a label or an account in `names` starts an agent: because it is in `KNOWN_AGENTS`, or because it
+ * matches a pattern of the Connector.
+ */
 export function startsAgent(
   names: { readonly labels: readonly unknown[]; readonly assignees: readonly unknown[] },
   triggers: AgentTriggers | undefined,
