@@ -133,7 +133,7 @@ type Exchanged = {
   readonly githubApp?: { readonly apiUrl: string } | undefined
 }
 
-/** Reports whether the stored secret of a Connector is exchanged in at most one way. */
+/** Reports whether the control plane exchanges the stored secret of a Connector in at most one way. */
 export function hasOneExchange({
   oauth2,
   githubApp,

@@ -17,8 +17,8 @@ export type GrantFacts = {
 }
 
 /**
- * Returns the reason why no grant can cover a held request, as a sentence; null if a grant can. `policyObstacle` checks
- * whether the policies that hold the request permit a grant.
+ * Returns the reason why no grant can cover a held request, as a sentence; null if a grant can. Does not check whether
+ * the policies that hold the request permit a grant (see `policyObstacle`).
  */
 export function grantObstacle(facts: GrantFacts): string | null {
   const { held_by, risk_score, unread_body, target, access_request } = facts
@@ -63,7 +63,7 @@ export type PolicyInForce = {
 
 /**
  * Returns the reason why the policies that hold a request permit no grant, as a sentence; null if they permit one.
- * `inForce`: the active versions of these policies; a policy that changed or is built in is missing.
+ * `inForce`: the active versions of these policies, without built-in policies and policies that have changed since.
  */
 export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInForce[]): string | null {
   for (const { ref, rule } of policies) {

@@ -16,9 +16,9 @@ export const CHANNEL_ID = /^[CG][A-Z0-9]{1,63}$/
 
 /**
  * Returns the built-in policy that keeps agents out of the channel in which approvers answer: agents can neither write
- * there, nor read, change or rename the content. Requests must contain the channel's id, because the provider resolves
- * names only at execution. If the configured channel is not an id, the policy cannot compare channels and denies all
- * of them.
+ * to the channel nor read, change or rename its content. Requests must contain the channel's id, because the provider
+ * resolves names only at execution. If the configured channel is not an id, the policy cannot compare channels and
+ * denies all of them.
  */
 export function approvalsChannelPolicy(channel: string): PolicyEntry {
   const id = idOf(channel)
