@@ -37,7 +37,7 @@ export const WithdrawQuery = z.strictObject({ id: Id })
 export const WithdrawReply = z.object({
   ok: z.literal(true),
   id: z.string(),
-  /** `cancelled`, or `pending` if the user's own answer was withdrawn and the approval still waits for answers. */
+  /** `cancelled`, or `pending` if only the user's own answer was withdrawn, and the approval needs answers again. */
   status: ApprovalStatus,
 })
 

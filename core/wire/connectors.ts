@@ -17,7 +17,7 @@ export const ConnectorView = z.object({
   allow_plaintext_credential: z.boolean(),
   /** Paths that accept JSON-RPC, for the type `mcp`; null for all paths, and for other types. */
   endpoint: z.array(z.string()).nullable(),
-  /** With `opaque`, requests can be held although the gateway cannot read their bodies; null without this setting. */
+  /** With `opaque`, the gateway can hold requests whose bodies it cannot read; null without this setting. */
   bodies: z.enum(['opaque']).nullable(),
   warnings: z.array(z.string()),
   has_token: z.boolean(),

@@ -32,8 +32,8 @@ export const OwnerLinkReply = Ok.extend({ owner_link: z.string().nullable() })
 export const RedeemOwnerLinkBody = z.strictObject({ setup_token: z.string().min(1).max(200) })
 
 /**
- * Mode in which users edit Gateways, Connectors, Permissions and Policies. With `yaml`, an edit returns 409 with the
- * manifest to commit.
+ * Mode in which users edit Gateways, Connectors, Permissions and Policies. With `yaml`, an edit stores nothing and
+ * returns 409 with the manifest that the user must commit.
  */
 export const EditingMode = z.enum(['rows', 'yaml'])
 

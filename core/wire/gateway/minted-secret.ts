@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /**
- * State of a short-lived secret, which was minted with a stored secret that stays in the control plane. From
+ * State of a short-lived secret, which the control plane obtains with a stored secret and sends in place of it. From
  * `expires_at` on, the gateway refuses requests with 503 and `error`.
  */
 export const MintedSecret = z.object({
@@ -14,7 +14,8 @@ export const MintedSecret = z.object({
   /** Field of the credential that states the source, such as `githubApp`. */
   kind: z.string().max(32).optional(),
   /**
-   * Keyed hash of the credential's specification and the stored secret. Tokens with another hash are not sent any more.
+   * Keyed hash of the credential's specification and the stored secret. The gateway does not send tokens with another
+   * hash any more.
    */
   source: z.string().max(128).optional(),
   /** True if requests are sent with tokens that are narrowed to their actions (see `NarrowedTokenBody`). */

@@ -167,8 +167,8 @@ export const FailingCredential = z.object({
 export const OperatorState = z.object({
   version: z.number().int(),
   /**
-   * Revision of the state. It changes with the state, but not when all processes apply a new version. Empty for a
-   * replica that does not support long polls.
+   * Revision of the state. For each process, only whether it has applied the newest version counts, so the revision
+   * stays equal when every process applies a new version. Empty for a replica that does not support long polls.
    */
   revision: z.string().default(''),
   kills: z.array(KillEntry),
