@@ -206,10 +206,7 @@ export const DownMessage = z.discriminatedUnion('type', [
      */
     order: StateOrder.optional(),
   }),
-  /**
-   * Complete kill state. Each message is complete, so lost or repeated messages are harmless. The gateway acknowledges
-   * `seq`.
-   */
+  /** Complete kill state, so lost or repeated messages are harmless. The gateway acknowledges `seq`. */
   z.object({
     type: z.literal('kill'),
     seq: z.number().int(),
