@@ -1,6 +1,9 @@
 import type { EffectClass } from './effect-class.ts'
 
-/** Effect of a request on its upstream. `compute` costs money but changes nothing there (a model call). */
+/**
+ * Effect of a request on its upstream. `compute`: costs money but changes nothing at the upstream, such as a model
+ * call.
+ */
 export type Effect = 'read' | 'compute' | 'write'
 
 export type RiskLevel = 'low' | 'medium' | 'high'

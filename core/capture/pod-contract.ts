@@ -132,7 +132,10 @@ export const PROXY_ENV = {
   serviceAccount: 'POD_SERVICE_ACCOUNT',
   tokenFile: 'GATEWAY_TOKEN_FILE',
   controlPlaneUrl: 'CONTROL_PLANE_URL',
-  /** Address of the control plane's Service, for a pod that reaches no DNS server; absent without such an address. */
+  /**
+   * Variable with the address of the control plane's Service, for a pod that reaches no DNS server; absent if none is
+   * configured.
+   */
   controlPlaneAddress: 'CONTROL_PLANE_ADDRESS',
   controlPlaneCaFile: 'CONTROL_PLANE_CA_FILE',
   /**
@@ -178,9 +181,13 @@ export const ANNOTATIONS = {
  * a governed pod, the injector sets it to `injected`.
  */
 export const INJECT_LABEL = 'chaperone.dev/inject'
-/** Label of a governed pod: `Transparent`, or `Cooperative` or `IsolatedByNetworkPolicy` (proxyEnv). */
+/**
+ * Label of a governed pod that states how its traffic reaches the sidecar: `Transparent`, or with `interception:
+ * proxyEnv` `Cooperative` or `IsolatedByNetworkPolicy`.
+ */
 export const LAYER_LABEL = 'chaperone.dev/layer'
 /**
- * Label with the value `deny` of a governed pod whose Gateway denies inbound connections. A NetworkPolicy selects it.
+ * Label with the value `deny` of a governed pod whose Gateway denies inbound connections. A NetworkPolicy selects pods
+ * by this label.
  */
 export const INBOUND_LABEL = 'chaperone.dev/inbound'

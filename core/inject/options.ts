@@ -58,7 +58,7 @@ export type InjectOptions = {
     /** Address of the control plane, which sidecars use where DNS does not answer; absent or null: none. */
     readonly address?: string | null
   }
-  /** DNS of the proxy, whatever DNS settings the pod has. */
+  /** DNS settings of the proxy. The DNS settings of the pod do not affect them. */
   readonly dns: {
     /** Addresses of DNS servers, `IP` or `IP:PORT`, in the order of preference. */
     readonly resolvers: readonly string[]

@@ -85,7 +85,10 @@ export const ActivityReply = z.object({
       latency_p99_ms: z.number().nullable(),
     }),
   ),
-  /** Percentiles over the whole period, without requests that waited for an approval; null without requests. */
+  /**
+   * Percentiles of the latency over the whole period, without requests that waited for an approval. Null if there are
+   * no requests.
+   */
   latency: z.object({
     p50_ms: z.number().nullable(),
     p95_ms: z.number().nullable(),

@@ -49,7 +49,7 @@ const TABLE = `
 type Row = {
   readonly state: string
   readonly reads: readonly Read[]
-  /** Null if the API accepts the state in no parameter. */
+  /** Parameter in which the API accepts the state; null if there is none. */
   readonly given: string | null
 }
 type Read = { readonly from: string; readonly member: readonly string[] }

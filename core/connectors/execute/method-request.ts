@@ -50,8 +50,8 @@ function queryOf(stated: string, query: unknown): string | Refusal {
 }
 
 /**
- * Matches headers that an action cannot set: those of the connection and of credentials, and those with a parameter of
- * their own (`content_type`).
+ * Matches headers that an action cannot set: headers of the connection, headers with credentials, and headers that have
+ * their own parameter (`content_type`).
  */
 const OWN =
   /^(host|user-agent|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|authorization|proxy-.*)$/i

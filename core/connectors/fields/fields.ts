@@ -37,7 +37,7 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
   if (names.length === 0) return null
   const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
   const fromBody: Pairs = body?.kind === 'form' ? body.fields : members.map((name) => [name, ''])
-  // The strict JSON parser checks the spelling of JSON members.
+  // A JSON body alone needs no check, because the strict JSON parser refuses repeated members and other spellings.
   const pairs =
     query.some(([name]) => isOneOf(names, name)) || body?.kind === 'form' ? [...query, ...fromBody] : []
   const repeated = repeatedName(names, pairs)

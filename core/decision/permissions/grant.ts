@@ -10,7 +10,7 @@ export type GrantFacts = {
   readonly unread_body?: unknown
   readonly target: string | null
   readonly parameters: Readonly<Record<string, unknown>>
-  /** Path and query; null without a request. */
+  /** Path and query of the held request; null if no request is pending. */
   readonly path: string | null
   readonly body_sha256: string | null
   readonly access_request?: boolean | undefined
@@ -48,7 +48,7 @@ function hasOnlyUnnamedContent({ access_request, parameters, path, body_sha256 }
 /** Hex SHA-256 of an empty body. */
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-/** Returns the query of a path, without `?`; null without one. */
+/** Returns the query of a path, without `?`; null if the path has none. */
 export function queryOf(path: string | null): string | null {
   const at = path?.indexOf('?') ?? -1
   return path === null || at === -1 ? null : path.slice(at + 1)

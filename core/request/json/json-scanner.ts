@@ -42,7 +42,7 @@ export type ScannedJson = {
   readonly members: readonly RootMember[]
   /** Number of members of the root. */
   readonly memberCount: number
-  /** Members that the rules of `find` select, in text order; empty without `find`. */
+  /** Members that the rules of `find` select, in text order; empty if there are no rules. */
   readonly found: readonly FoundMembers[]
 }
 

@@ -7,7 +7,7 @@ import * as z from 'zod'
 export const MintedSecret = z.object({
   /** Serial number of the secret. Each new secret of the Connector has a higher one. */
   serial: z.number(),
-  /** Time at which the secret expires, ISO 8601; null without a secret. */
+  /** Time at which the secret expires, ISO 8601; null if there is no secret. */
   expires_at: z.string().nullable(),
   /** Last failure of the source as full sentences; null after a success. */
   error: z.string().nullable(),
