@@ -91,17 +91,17 @@ export type Row = {
   /** Names among `parameters` that may occur several times. */
   readonly lists?: readonly string[]
   readonly hints?: Readonly<Record<string, boolean>>
-  /** The body is a file, alone or in a multipart form, so it contributes no parameters. */
+  /** True if the body is a file, alone or in a multipart form, and therefore contributes no parameters. */
   readonly bodyIsContent?: boolean
   /** The body may be a file, alone or in a form. The gateway can hold the request without reading its body. */
   readonly bodies?: 'opaque'
-  /** The provider serves the operation without a credential, so the gateway adds none. */
+  /** True if the provider serves the operation without a credential, so that the gateway adds none. */
   readonly isAnonymous?: boolean
-  /** The API accepts bodies larger than `LIMITS.modelBodyBytes` for this operation. */
+  /** True if the API accepts bodies larger than `LIMITS.modelBodyBytes` for this operation. */
   readonly isLong?: boolean
   /**
-   * The row is an older or alternative address of an operation that another row names, or the same operation on a
-   * resource of another kind of owner.
+   * True if the row is an older or alternative address of an operation that another row names, or the same operation on
+   * a resource of another kind of owner.
    */
   readonly isAlternative?: boolean
   /** Effect classes that a Connector declares for the row. Built-in rows have theirs in a table (`effects.ts`). */

@@ -94,8 +94,8 @@ function proxy(facts: SidecarFacts): Container {
     restartPolicy: 'Always',
     env: environment(facts),
     ports: [{ containerPort: POD_PORTS.health, name: 'chaperone', protocol: 'TCP' }],
-    // Where a node starts many pods, a start takes minutes. The kubelet must not abort it, because a restart would
-    // repeat all its work and take CPU time from the other starts.
+    // If a node starts many pods, the start of a proxy takes minutes. The kubelet must not abort the start, because a
+    // restart would repeat all its work and take CPU time from the other starts.
     startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 600 }),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
     // A restart ends all connections of the agent, and increases the load of a busy node. If the event loop still runs

@@ -78,7 +78,7 @@ export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInF
 
 /** Values that a grant compares. */
 export type ComparedValues = {
-  /** Compared values by parameter name. If `isExact` is true, all parameters of the card. */
+  /** Compared values by parameter name. If `isExact` is true, the values of all parameters of the card. */
   readonly values: Readonly<Record<string, unknown>>
   /** True if a covered request must have exactly the same parameters, other fields and query. */
   readonly isExact: boolean

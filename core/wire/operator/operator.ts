@@ -62,7 +62,10 @@ const PushFields = z.object({
   origin: ManifestOrigin.optional(),
   /** Lines of the fields in a manifest file, by path (`FieldLines`). Absent for objects of a cluster. */
   lines: z.record(z.string().max(MAX_FIELD_PATH), z.number().int()).optional(),
-  /** Fields of this body that the control plane must support, else it refuses the object. It may ignore others. */
+  /**
+   * Fields of this body that the control plane must support. If it does not support one, it refuses the object. It may
+   * ignore all other unknown fields.
+   */
   critical: z.array(z.string().max(300)).max(64).optional(),
 })
 const KNOWN_FIELDS = fieldPaths(PushFields)
