@@ -44,8 +44,8 @@ export function requestedDetails(
 
 /**
  * Returns the deciding rule: the pattern of the permission, or the policy and its rule if the policy is stricter. If
- * both allow, returns the policy. Both values are null if no rule decided: kill switch, inactive agent, missing
- * credential, enforcement level, default.
+ * both allow, returns the policy. Both values are null if no rule decided, for example because of a kill switch, an
+ * inactive agent, a missing credential, the enforcement level or the default.
  */
 export function matchedDetails(decision: Decision): MatchedDetails {
   const { source, verdict, decisive, permissionPattern } = decision

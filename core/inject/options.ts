@@ -55,7 +55,9 @@ export type InjectOptions = {
      * for the control plane's URL.
      */
     readonly hasOwnCertificateAuthority: boolean
-    /** Address of the control plane, which sidecars use where DNS does not answer; absent or null: none. */
+    /**
+     * Address of the control plane, which sidecars use if DNS does not answer. Absent or null if none is configured.
+     */
     readonly address?: string | null
   }
   /** DNS settings of the proxy. The DNS settings of the pod do not affect them. */

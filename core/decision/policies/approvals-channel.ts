@@ -49,9 +49,9 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
 }
 
 /**
- * Returns the built-in policy that keeps agents out of the approvers' channel over connectors of other types at hosts
- * of the chat. Requests of these connectors have no channel fields, so all are denied. For MCP, only calls that name
- * the channel, or that cannot be compared with it, are denied. Incoming webhooks are allowed.
+ * Returns the built-in policy that keeps agents out of the approvers' channel if they use Connectors of other types for
+ * hosts of the chat. Requests of these Connectors have no channel fields, so all are denied. For MCP, only calls that
+ * name the channel, or that cannot be compared with it, are denied. Incoming webhooks are allowed.
  */
 export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`
