@@ -137,7 +137,7 @@ export function localSourceProblem(
     : `${field}.path: must be below ${rules.fileDirs.map((dir) => folderOf(dir, namespace)).join(' or ')}; mount the file there, or name a Secret in secretRef`
 }
 
-/** Returns the folder for the files of a namespace. Other namespaces have no access to it. */
+/** Returns the folder for the files of a namespace. Connectors of other namespaces cannot name files in the folder. */
 export function folderOf(dir: string, namespace: string): string {
   return `${dir}/${namespace}`
 }
