@@ -104,9 +104,7 @@ export type Row = {
    * a resource of another kind of owner.
    */
   readonly isAlternative?: boolean
-  /**
-   * Effect classes that a Connector declares for the row. The classes of built-in rows are in tables (`effects.ts`).
-   */
+  /** Effect classes that a Connector declares for the row. The classes of built-in rows are in `effects.ts`. */
   readonly effects?: readonly EffectClass[]
   /**
    * Permissions that an installation token of a GitHub App needs for the operation, each as `name:access`. Where the
