@@ -6,8 +6,9 @@
  * - A young generation of 2 MiB is large enough for some hundred requests, few of whose objects survive. It saves 7 to
  *   19 MiB.
  * - `--no-allocation-site-pretenuring` keeps V8 from treating objects of the first few hundred requests as long-lived,
- *   and from then allocating such objects in the old generation for the lifetime of the process. That happened in some
- *   processes, and caused 7 to 57 full collections in 55,000 requests instead of 2 or 3, a quarter of all CPU time.
+ *   and from then allocating such objects in the old generation for the lifetime of the process. Without the flag, V8
+ *   does this in some processes; these need 7 to 57 full collections in 55,000 requests instead of 2 or 3, a quarter of
+ *   all CPU time.
  * - `--heap-growing-percent` collects the old generation after it has grown by a third. It saves little under load. In
  *   an idle sidecar it saves memory together with `GATEWAY_MALLOC` and the small thread pool (`test/cluster/figures`).
  * - `--no-maglev` disables the compiler between Sparkplug and TurboFan. Code of this compiler is soon replaced, but
@@ -25,9 +26,10 @@ export const GATEWAY_FLAGS: readonly string[] = [
 ]
 
 /**
- * Environment variables of glibc (other C libraries ignore them). free() returns blocks of 32 KiB and more to the
- * system: V8's compilers allocate blocks of that size while a gateway warms up, and would leave the heap fragmented.
- * That saves 8 to 24 MiB. There is one arena, because each further arena holds memory that is never returned.
+ * Environment variables of glibc (other C libraries ignore them). With these thresholds, free() returns blocks of 32
+ * KiB and more to the system, which saves 8 to 24 MiB: V8's compilers allocate blocks of that size while a gateway
+ * warms up, and would leave the heap fragmented. The number of arenas is one, because each further arena holds memory
+ * that is never returned.
  */
 export const GATEWAY_MALLOC = {
   MALLOC_ARENA_MAX: '1',

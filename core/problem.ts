@@ -1,7 +1,8 @@
 /**
  * Kinds of problems of a policy. `text`: the text is too long or not one YAML document. `field`: a field is unknown,
  * missing or invalid. `condition`: a condition does not compile. `record`: the text contradicts a field that is stored
- * with the policy. `tests`: the tests are too expensive. `omitted`: states how many problems are not listed.
+ * with the policy. `tests`: the tests are too expensive. `omitted`: further problems exist; the message states their
+ * number.
  */
 export const PROBLEM_CODES = ['text', 'field', 'condition', 'record', 'tests', 'omitted'] as const
 

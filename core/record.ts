@@ -119,8 +119,8 @@ export const RecordSchema = z.object({
   instance: Instance.nullish(),
   connector: z.string().max(300).nullable(),
   /**
-   * Action that represents the request. Of several actions, it is the riskiest; of several candidates, the one with
-   * the strictest decision.
+   * Action that represents the request. For several actions, this is the riskiest one. For several candidates, this is
+   * the one with the strictest decision.
    */
   action_type: z.string().nullable(),
   /** All candidates of a request whose action could not be determined; absent for other requests. */

@@ -33,7 +33,7 @@ function find(value: unknown, depth: number): Found | null {
 function findInside(value: object, depth: number): Found | null {
   const stepOf = Array.isArray(value) ? Number : String
   for (const [key, item] of Object.entries(value)) {
-    // The path omits an invalid key, because the error message must be storable as well.
+    // The path does not contain the invalid key, because the error message must be storable as well.
     if (!isStorable(key)) return { path: [], why: BAD_TEXT }
     const found = find(item, depth + 1)
     if (found === null) continue

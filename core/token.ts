@@ -91,7 +91,8 @@ export function claimProblem(
  * parsing, because an exception of the parser costs ten times as much as all other checks.
  */
 function objectIn(segment: string): object | null {
-  // A segment of this alphabet is valid base64 unless its length is one more than a multiple of four.
+  // A segment with only characters of this alphabet is valid base64, unless its length is one more than a multiple of
+  // four.
   if (segment === '' || segment.length % 4 === 1) return null
   const text = atob(segment.replaceAll('-', '+').replaceAll('_', '/')).trim()
   if (!text.startsWith('{') || !text.endsWith('}')) return null

@@ -27,9 +27,12 @@ const SOURCE = join(root, 'controlplane/dashboard')
 /** Folder of the dashboard bundles in a checkout. A release ships `dist/dashboard` instead. */
 export const DASHBOARD_CACHE = join(root, 'node_modules/.cache/chaperone/dashboard')
 const ENTRIES = { app: 'app.tsx', styles: 'styles.css' }
-/** Folder of the manifest and the icons of the web app, which are served as they are. */
+/** Folder with the manifest and the icons of the web app. The server serves these files unchanged. */
 const WEB_APP = join(SOURCE, 'web-app')
-/** Served under a fixed name, because its address identifies a service worker. */
+/**
+ * Name of the file of the service worker. The name is the same in every version, because a browser identifies a service
+ * worker by its address.
+ */
 const SERVICE_WORKER = 'service-worker'
 const KEPT_MS = 3_600_000
 
@@ -167,7 +170,10 @@ function isComplete(folder: string, names: readonly string[]): boolean {
   return names.every((name) => existsSync(join(folder, name)))
 }
 
-/** Writes a folder atomically. Concurrent builds write the same files, so the first complete folder is kept. */
+/**
+ * Writes a folder atomically. If another build has already written the complete folder, that folder is kept, because
+ * concurrent builds write the same files.
+ */
 function writeOnce(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
   const draft = `${folder}.${process.pid}`
   mkdirSync(draft, { recursive: true })

@@ -27,7 +27,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const outArgument = process.argv.indexOf('--out')
 const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument + 1] ?? join(root, 'dist'))
 const bin = join(out, 'bin')
-/** Data files, at the paths at which the programs read them. */
+/** Data files of the programs: path in the checkout, and path in the output, at which the programs read the file. */
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
   ['controlplane/db/migrations', 'bin/migrations'],
   ['controlplane/cli/up/starter', 'bin/starter'],
@@ -73,8 +73,8 @@ writeDocs(root, join(out, 'docs'))
 report()
 
 /**
- * Returns the `package.json` of the released npm package. Its dependencies are the PostgreSQL binaries, for installations on
- * one machine.
+ * Returns the `package.json` of the released npm package. Its optional dependencies are the PostgreSQL binaries, for
+ * installations on one machine.
  */
 function packageText(): string {
   const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>
@@ -86,7 +86,7 @@ function packageText(): string {
     type: 'module',
     engines: { node: '>=24' },
     bin: { chaperone: 'bin/chaperone', 'kubectl-chaperone': 'bin/kubectl-chaperone' },
-    // The folder of the image is not part of the package.
+    // The package does not contain the folder `image`.
     files: ['bin', 'dashboard', 'docs', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES.txt'],
     optionalDependencies: own['optionalDependencies'],
   }

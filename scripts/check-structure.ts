@@ -4,7 +4,7 @@ import { featureViolations } from './structure/feature-rules.ts'
 import { importViolations } from './structure/import-rules.ts'
 import { readSources } from './structure/source-files.ts'
 
-/** Prints a line for every violation of the import directions and code rules. Exits with 1 when there are violations. */
+/** Prints a line for every violation of the import directions and code rules. Exits with 1 if there are violations. */
 const files = readSources(fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, ''))
 const violations = [
   ...files.flatMap((file) => [...importViolations(file), ...codeViolations(file)]),

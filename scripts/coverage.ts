@@ -5,9 +5,9 @@ import { publishedSources, unknownFields } from './catalogue/published-fields.ts
 
 /**
  * Prints how many published operations of each provider have an action name: one line for each connector type with a
- * list in `test/golden/published`. Then, for each model provider, prints the published fields with a host, a URL or an id
- * and the tools that are missing in the table of provider-side acts. Exits with 1 when an operation has no name, when
- * several operations share one, or when a field or a tool is unknown.
+ * list in `test/golden/published`. Then, for each model provider, prints the published fields with a host, a URL or an
+ * id, and the published tools, that are missing in the table of provider-side acts. Exits with 1 if an operation has no
+ * name, if several operations share a name, if the rows of a name are inconsistent, or if a field or a tool is missing.
  */
 const publishedList = (type: string) => new URL(`../test/golden/published/${type}.tsv`, import.meta.url)
 const PROVIDERS = CONNECTOR_TYPES.filter((type) => existsSync(publishedList(type)))

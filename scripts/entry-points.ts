@@ -1,4 +1,7 @@
-/** Programs of the build, by the name of their bundle. The sidecar is bundled apart, as CommonJS with a code cache. */
+/**
+ * Entry points of the programs, by the name of their bundle. The build bundles the sidecar separately, as CommonJS with
+ * a code cache.
+ */
 export const ENTRY_POINTS = {
   cli: 'controlplane/cli/main.ts',
   'kubectl-chaperone': 'controlplane/cli/cluster/kubectl-chaperone.ts',

@@ -6,9 +6,9 @@ import { build, type Plugin } from 'esbuild'
 import { checkOutRevision, compress } from './freeze/revision.ts'
 
 /**
- * Freezes the sidecar and the control plane of a revision (`node scripts/freeze-bundle.ts REVISION`) for the tests of version
- * skew. Writes `test/skew/frozen/VERSION-COMMIT.json.br`: the files of both programs, and the field paths of the sections
- * that gateways synchronize. The same revision gives the same bytes.
+ * Stores the bundled sidecar and control plane of a revision (`node scripts/freeze-bundle.ts REVISION`) for the tests
+ * of version skew. Writes `test/skew/frozen/VERSION-COMMIT.json.br` with the files of both programs, and the field
+ * paths of the sections that gateways synchronize. The same revision gives the same bytes.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'test/skew/frozen')
@@ -52,7 +52,8 @@ async function programFiles(): Promise<Record<string, string>> {
       keepNames: true,
       preserveSymlinks: true,
       legalComments: 'none',
-      // The command line loads the first, a driver of `pg` the others: optional packages, which `npm ci` leaves out.
+      // These packages are optional, and `npm ci` does not install them. The command line loads the first one. A driver
+      // of `pg` loads the others.
       external: ['@kubernetes/client-node', 'pg-cloudflare', 'pg-native'],
       plugins: [withDirnames(program)],
       write: false,
@@ -63,8 +64,8 @@ async function programFiles(): Promise<Record<string, string>> {
 }
 
 /**
- * esbuild plugin that makes `import.meta.dirname` the folder of the source, below the root to which the test unpacks the
- * bundle.
+ * Creates an esbuild plugin that replaces `import.meta.dirname` with the folder of the source file, relative to the
+ * folder into which the test unpacks the bundle.
  */
 function withDirnames(program: string): Plugin {
   return {

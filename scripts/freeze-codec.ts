@@ -5,9 +5,9 @@ import { build } from 'esbuild'
 import { checkOutRevision, compress } from './freeze/revision.ts'
 
 /**
- * Freezes the HTTP/1 codec of a revision from before the codec of both sides (`node scripts/freeze-codec.ts REVISION`) for
- * the comparison of codecs. Writes `test/sidecar/http/http1/frozen/codec-COMMIT.cjs.br`. The same revision gives the same
- * bytes.
+ * Stores the bundled HTTP/1 codec of an old revision, which has separate codecs for listener and upstream (`node
+ * scripts/freeze-codec.ts REVISION`). The tests compare the present codec with it. Writes
+ * `test/sidecar/http/http1/frozen/codec-COMMIT.cjs.br`. The same revision gives the same bytes.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'test/sidecar/http/http1/frozen')

@@ -14,11 +14,15 @@ import { referencePage } from './reference/reference-page.ts'
 import { rightsPage } from './rights/rights-page.ts'
 
 /**
- * Writes the generated files: `crds/*.yaml` from the resource schemas, the connector types of the dashboard from the registry
- * of connectors, the completion of its policy editor and `docs/conditions.md` from the CEL environment, `docs/limits.md` from the bounds, `docs/rights.md` from the rights, `docs/metrics.md`
- * from the metrics and alerts, and `docs/reference.md` from the
- * resource schemas and the settings of the programs. `--check`: writes nothing, lists the files that differ and exits with 1
- * if any file differs. `--out FOLDER`: writes only the CRDs, for inspection.
+ * Writes the generated files:
+ * - `crds/*.yaml` from the resource schemas
+ * - `docs/reference.md` from the resource schemas and the settings of the programs
+ * - `docs/conditions.md` and the completion of the dashboard's policy editor from the CEL environment
+ * - `docs/limits.md` from the bounds, `docs/rights.md` from the rights, `docs/metrics.md` from the metrics and alerts
+ * - the dashboard's labels of connector types and effect classes
+ *
+ * `--check`: writes nothing, lists the files that differ, and exits with 1 if any file differs. `--out FOLDER`: writes
+ * only the CRDs, to this folder, for inspection.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isCheck = process.argv.includes('--check')

@@ -9,8 +9,8 @@ import { launcherOf } from './launcher.ts'
 import { option } from './option.ts'
 
 /**
- * Writes the archive of `kubectl chaperone` and its manifest for krew into `dist/krew`. `--uri URL`: address at which the archive
- * will be published. `--out FOLDER`: another folder, which is replaced.
+ * Writes the archive of `kubectl chaperone` and its manifest for krew into `dist/krew`. `--uri URL`: address at which
+ * the archive will be published. `--out FOLDER`: writes into this folder instead, and removes its previous content.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }

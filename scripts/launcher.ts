@@ -1,6 +1,6 @@
 /**
- * Returns the shell script that starts a bundled program, for a package manager that links it into a folder of the PATH. It
- * lies beside the program. `name`: what messages call the program.
+ * Returns the shell script that starts a bundled program. A package manager links the script into a folder of the PATH.
+ * The script must be in the folder of the program. `name`: name of the program in messages.
  */
 export function launcherOf(name: string, program: string): string {
   return `#!/bin/sh

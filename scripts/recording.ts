@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { type TimedLine, terminalSvg } from './recording/terminal-svg.ts'
 
 /**
- * Records `npm run demo -- --yes` as `docs/images/demo.svg`. The text is that of the run; pauses are shortened to 1.5 s, and
- * acts begin 0.8 s after the act before.
+ * Records `npm run demo -- --yes` as `docs/images/demo.svg`. The recording has the text of the run, but pauses of at
+ * most 1.5 s. The pause before each numbered step is at least 0.8 s.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const file = join(root, 'docs/images/demo.svg')

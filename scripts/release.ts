@@ -14,10 +14,12 @@ import { IMAGE_RUN, ownArchitecture, programTree } from './release/image-layers.
 import { imageLayout, layerOf, type PlatformImage } from './release/oci-layout.ts'
 
 /**
- * Makes the files of a release in `dist/release` (`--out FOLDER`: another folder, which is replaced): the npm package of the CLI, the
- * image as an OCI layout, the chart that names the image by its digest, bills of materials, and checksums. Debian only, because the
- * image consists of Debian's packages. The same commit and the same packages give the same bytes. `--platform ARCH`: the image for
- * one architecture. `--uncommitted`: with changes that are not committed.
+ * Writes the files of a release into `dist/release`: the npm package of the CLI, the image as an OCI layout, the chart
+ * that names the image by its digest, bills of materials, and checksums. Runs only on Debian, because the image
+ * consists of Debian's packages. The same commit and the same packages give the same bytes.
+ * - `--out FOLDER`: writes into this folder instead, and removes its previous content
+ * - `--platform ARCH`: builds the image for one architecture only
+ * - `--uncommitted`: accepts a checkout with changes that are not committed
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const out = option('--out') ?? join(root, 'dist/release')
@@ -42,8 +44,8 @@ function refuse(text: string): never {
 }
 
 /**
- * Returns the files of the programs for one architecture. The code cache of the sidecar holds only for the architecture that
- * made it.
+ * Returns the files of the programs for one architecture. Omits the code cache of the sidecar for another architecture
+ * than that of this machine, because a code cache is valid only for the architecture on which it was created.
  */
 function programsFor(architecture: Architecture) {
   const tree = programTree(join(build, 'image'))

@@ -1,6 +1,9 @@
 import type { EffectClass } from './effect-class.ts'
 
-/** Effect of a request on its upstream. `compute` costs money but changes nothing there (a model call). */
+/**
+ * Effect of a request on its upstream. `compute`: costs money but changes nothing at the upstream, such as a model
+ * call.
+ */
 export type Effect = 'read' | 'compute' | 'write'
 
 export type RiskLevel = 'low' | 'medium' | 'high'
@@ -37,8 +40,8 @@ export type Action = {
   readonly parameters: Parameters
   readonly riskHints: Readonly<Record<string, boolean>>
   /**
-   * True if the request performs this action in addition to its named operation. An action spec cannot request only
-   * this action.
+   * True if the request performs this action in addition to its named operation. An action spec cannot request this
+   * action on its own.
    */
   readonly isBeside?: true
   /**

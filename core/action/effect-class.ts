@@ -1,4 +1,7 @@
-/** Kind of change that an operation causes, independent of its name and of the API. The list is closed. */
+/**
+ * Kind of change that an operation causes, independent of its name and of the API. The list is complete for this
+ * version.
+ */
 export const EFFECT_CLASSES = [
   'merge',
   'rewrite_history',

@@ -1,8 +1,8 @@
 import { EFFECT_MEANINGS, isEffectClass } from './effect-class.ts'
 
 /**
- * Returns the explanation of a request's effect classes for approvers. Null if there are no classes, as on approval
- * cards of older versions.
+ * Returns a text that explains the effect classes of a request to approvers. Returns null if there are no classes.
+ * Approval cards of older versions have none.
  */
 export function effectsText({
   effects = [],

@@ -4,7 +4,10 @@ import { fold } from './pattern.ts'
 /** Risk of an action. `score` is between 0 and 1 with two decimals; the amounts in `factors` add up to the score. */
 export type Risk = { readonly score: number; readonly factors: readonly string[] }
 
-/** Actions with at least this score are high risk for enforcement levels and the lease. */
+/**
+ * Minimum score of a high-risk action. The enforcement level `enforce_high_risk` and the lease treat high-risk actions
+ * more strictly than others.
+ */
 export const HIGH_RISK_SCORE = 0.8
 
 /** Base risk in hundredths, because floating-point sums such as 0.1 + 0.2 are inexact. */

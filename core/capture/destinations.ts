@@ -9,9 +9,10 @@ export type Destinations = (client: Client) => Promise<Destination | null>
 type Waiting = PromiseWithResolvers<Destination | null> & { readonly client: Client }
 
 /**
- * Reads the kernel's tables once for all concurrent callers, one read at a time: the tables have a line for each socket
- * of the namespace, and an agent that floods its sidecar would cause thousands of reads. Each caller receives a read
- * that started after its call, so the read includes its client.
+ * Creates a function that reads the kernel's socket tables once for all concurrent calls, and never reads twice at the
+ * same time. The tables have a line for each socket of the network namespace, so one read per call would be too
+ * expensive if an agent floods its sidecar with connections. Each call gets the result of a read that started after the
+ * call, so the result includes the client of the call.
  */
 export function createDestinations(read: () => Promise<readonly string[]>): Destinations {
   let waiting: Waiting[] = []

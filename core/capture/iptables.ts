@@ -7,7 +7,10 @@ import { POD_PORTS, PROBE_PORTS } from './pod-contract.ts'
  */
 
 const PROBES = `${PROBE_PORTS.first}:${PROBE_PORTS.last}`
-/** Highest port of a server of the agent that can answer connections from outside. Ephemeral ports are above. */
+/**
+ * Highest port on which a server of the agent can answer connections from outside the pod. The kernel assigns higher
+ * ports to outgoing connections.
+ */
 const LAST_SERVER_PORT = 32_767
 const { tls, http, other, dns, health } = POD_PORTS
 
@@ -45,10 +48,11 @@ function natOutput(uid: string): readonly string[] {
 }
 
 /**
- * Restricts egress. As with nftables, the proxy must not continue a redirected flow of the agent, so its packets to its
- * own listeners are dropped. Without conntrack, TCP packets from ports up to `LAST_SERVER_PORT` count as answers of the
- * agent's servers: the table `nat` redirects every connection that the agent opens, from any port, before this table
- * applies.
+ * Returns the rules that restrict egress. They drop packets of the proxy to its own listeners, because the proxy must
+ * not continue a redirected flow of the agent (as in the nftables rules). Without conntrack, TCP packets from ports up
+ * to `LAST_SERVER_PORT` count as answers of the agent's servers. The agent cannot use this exception for its own
+ * connections, because the table `nat` redirects every connection that the agent opens, from any port, before this
+ * table applies.
  */
 function filterOutput(uid: string): readonly string[] {
   const own = `-m owner --uid-owner ${uid}`

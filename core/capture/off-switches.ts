@@ -1,6 +1,6 @@
 /**
- * Environment variables that disable telemetry, update checks and similar requests of agent programs, which agents do
- * not need. `chaperone run` sets those that are unset.
+ * Environment variables that disable telemetry, update checks and similar requests of agent programs. The programs work
+ * without these requests. `chaperone run` sets the variables that are unset.
  */
 const OFF_SWITCHES: Readonly<Record<string, string>> = {
   AIDER_CHECK_UPDATE: 'false',

@@ -1,7 +1,7 @@
 /** Contract between injector and sidecar in a pod: ports, folders, variables. Both sides import this file. */
 import { GATEWAY_MALLOC } from '../gateway-flags.ts'
 
-/** Loopback ports that receive redirected packets, and the ports for the kubelet and Prometheus. */
+/** Ports of the proxy container. All ports except `health` are on loopback. */
 export const POD_PORTS = {
   /** Port for redirected connections to TCP 443. */
   tls: 15_443,
@@ -16,7 +16,8 @@ export const POD_PORTS = {
   /** Port of the explicit proxy (CONNECT, absolute-form) on 127.0.0.1, for `interception: proxyEnv`. */
   proxy: 15_002,
   /**
-   * Port of `GET /health`, `GET /ready`, `GET /live` and `GET /metrics`. It is the only port that is not on loopback.
+   * Port of the probes (see `HEALTH_PATHS`), `GET /health` and `GET /metrics`. It is the only port that is not on
+   * loopback.
    */
   health: 15_021,
 } as const
@@ -131,7 +132,10 @@ export const PROXY_ENV = {
   serviceAccount: 'POD_SERVICE_ACCOUNT',
   tokenFile: 'GATEWAY_TOKEN_FILE',
   controlPlaneUrl: 'CONTROL_PLANE_URL',
-  /** Address of the control plane's Service, for a pod that reaches no DNS server; absent without such an address. */
+  /**
+   * Variable with the address of the control plane's Service, for a pod that reaches no DNS server; absent if none is
+   * configured.
+   */
   controlPlaneAddress: 'CONTROL_PLANE_ADDRESS',
   controlPlaneCaFile: 'CONTROL_PLANE_CA_FILE',
   /**
@@ -166,7 +170,10 @@ export const ANNOTATIONS = {
   /** Summary of the injection, written by the injector. A second admission of the same pod then changes nothing. */
   injected: 'chaperone.dev/injected',
   proxyUid: 'chaperone.dev/proxy-uid',
-  /** Containers with programs that change their user, as `PATH: PROGRAM`, …, written by the injector. */
+  /**
+   * Containers with programs that change their user, written by the injector. Comma-separated entries of the form
+   * `CONTAINER: PROGRAM`, where CONTAINER is the path of the container in the pod.
+   */
   bypassPossible: 'chaperone.dev/bypass-possible',
 } as const
 /**
@@ -174,9 +181,13 @@ export const ANNOTATIONS = {
  * a governed pod, the injector sets it to `injected`.
  */
 export const INJECT_LABEL = 'chaperone.dev/inject'
-/** Label of a governed pod: `Transparent`, or `Cooperative` or `IsolatedByNetworkPolicy` (proxyEnv). */
+/**
+ * Label of a governed pod that states how its traffic reaches the sidecar: `Transparent`, or with `interception:
+ * proxyEnv` `Cooperative` or `IsolatedByNetworkPolicy`.
+ */
 export const LAYER_LABEL = 'chaperone.dev/layer'
 /**
- * Label with the value `deny` of a governed pod whose Gateway denies inbound connections. A NetworkPolicy selects it.
+ * Label with the value `deny` of a governed pod whose Gateway denies inbound connections. A NetworkPolicy selects pods
+ * by this label.
  */
 export const INBOUND_LABEL = 'chaperone.dev/inbound'

@@ -60,11 +60,12 @@ function natOutput(uid: string, isExempt: boolean): readonly string[] {
 }
 
 /**
- * Restricts egress. A redirected packet still carries its original output device, so loopback addresses are listed in
- * addition to the loopback device. Conntrack fixes the destination of a flow at its first packet and remembers it for
- * minutes by addresses and ports, regardless of the sender of later packets. Therefore the proxy must not continue a
- * redirected flow of the agent, and the agent must not continue a flow of the proxy. A closed socket no longer has a
- * uid, so the rules match the agent's flows explicitly instead of accepting the proxy's.
+ * Returns the rules that restrict egress. A redirected packet still carries its original output device, so loopback
+ * addresses are listed in addition to the loopback device. Conntrack fixes the destination of a flow at its first
+ * packet, and applies it for minutes to all packets with the same addresses and ports, whoever sends them. Therefore
+ * the proxy must not continue a redirected flow of the agent, and the agent must not continue a flow of the proxy. A
+ * closed socket has no uid any more, so the rules match the agent's flows explicitly instead of accepting the proxy's
+ * flows.
  */
 function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly number[]): readonly string[] {
   const others = isExempt ? `meta skuid != ${uid} ` : ''

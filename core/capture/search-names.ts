@@ -11,9 +11,9 @@ export function searchDomains(resolvConf: string): readonly string[] {
 }
 
 /**
- * Returns the name that the client looked up, without a search domain that its resolver appended: with `ndots:5` a pod
- * queries `api.example.com.team.svc.cluster.local` and two more names before `api.example.com`. A single label keeps
- * its search domain.
+ * Returns the name that the client looked up, without a search domain that its resolver appended. For example, with
+ * `ndots:5` a pod queries `api.example.com.team.svc.cluster.local` and two more names before `api.example.com`. The
+ * name stays unchanged if only a single label would remain.
  */
 export function withoutSearchDomain(name: string, domains: readonly string[]): string {
   const bare = domains

@@ -16,9 +16,10 @@ export const SOCKET_TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as co
 
 /**
  * Returns the destinations that clients passed to connect(), from the tables' texts, in one pass for all clients. The
- * tables show each socket from its owner's view, with the destination before a redirect. Null for a client that is
- * missing or ambiguous. An ended connection of the same port (TIME_WAIT) does not make a client ambiguous: the kernel
- * reuses a port for another destination while the ended connection is still in the table.
+ * tables show each socket from its owner's view, with the destination before a redirect. The result is null for a
+ * client that the tables do not contain, or that several sockets match. A closed connection of the same port
+ * (TIME_WAIT) does not count as such a socket: the kernel reuses a port for another destination while the closed
+ * connection is still in the table.
  */
 export function destinationsIn(
   tables: readonly string[],
@@ -138,7 +139,9 @@ function portText(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0')
 }
 
-/** Reports whether a socket's remote end is the listener itself: the client connected directly, without a redirect. */
+/**
+ * Reports whether the remote end of a socket is the listener itself, so that the client connected without a redirect.
+ */
 function isUs({ address, port }: Destination, acceptedOn: number): boolean {
   return port === acceptedOn && isLoopback(address)
 }

@@ -9,7 +9,10 @@ import { TYPES_WITHOUT_CATALOGUE, TYPES_WITHOUT_HOSTS } from './registry.ts'
  * tools, actions that a Connector declares in `spec.actions`), and types without a catalogue.
  */
 const OPEN: ReadonlySet<string> = new Set([...TYPES_WITHOUT_HOSTS, ...TYPES_WITHOUT_CATALOGUE])
-/** Ends of action names that every connector type has without a catalogue row. An HTTP method follows `unmapped.`. */
+/**
+ * Action names, without the connector prefix, that every connector type has without a catalogue row. In names of
+ * unmapped actions, an HTTP method follows `unmapped.`.
+ */
 const OF_EVERY_TYPE = ['tunnel.open', 'websocket.open', 'unmapped.']
 
 const known = once(() => {
@@ -68,9 +71,9 @@ export function unknownActionWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about a text that a policy condition compares with an action name (`isBeginning`: with its
- * beginning) if the text matches no known action name; null if there is no warning. Conditions compare exactly and
- * treat `*` as a character.
+ * Returns a warning about a text that matches no known action name, although a policy condition compares the text with
+ * an action name (with its beginning if `isBeginning` is true). Returns null if there is no warning. Conditions compare
+ * exactly and treat `*` as a character.
  */
 export function comparedActionWarning(text: string, isBeginning: boolean): string | null {
   const unknown = unknownActionWarning(isBeginning ? `${text}*` : text)
@@ -95,9 +98,9 @@ export function unknownConnectorWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about an action pattern that would match in a deny rule but never matches in an allow rule; null
- * if there is no warning. Allow rules compare names exactly, and their wildcards match no part of `unmapped`.
- * `declared`: action names that Connectors declare in `spec.actions`.
+ * Returns a warning about an action pattern that would match in a deny rule but never matches in an allow rule; null if
+ * there is no warning. Allow rules compare names in exact letter case, and a wildcard such as `codehost.unm*` allows no
+ * unmapped action. `declared`: action names that Connectors declare in `spec.actions`.
  */
 export function idleAllowWarning(text: string, declared: readonly string[] = []): string | null {
   const pattern = parsePattern(text)

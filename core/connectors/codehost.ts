@@ -184,8 +184,8 @@ const catalogue = once(() => [
 ])
 
 /**
- * Connector type of the code host (GitHub): REST, git over HTTP, and GraphQL requests by root field. `baseUrl` with
- * its path prefix selects a self-hosted instance.
+ * Connector type of the code host (GitHub). It classifies REST requests, git over HTTP, and each root field of a
+ * GraphQL request. A `baseUrl` with its path prefix selects a self-hosted instance.
  */
 export const codehost: Connector<'codehost'> = {
   name: 'codehost',

@@ -91,20 +91,20 @@ export type Row = {
   /** Names among `parameters` that may occur several times. */
   readonly lists?: readonly string[]
   readonly hints?: Readonly<Record<string, boolean>>
-  /** The body is a file, alone or in a multipart form, so it contributes no parameters. */
+  /** True if the body is a file, alone or in a multipart form, and therefore contributes no parameters. */
   readonly bodyIsContent?: boolean
   /** The body may be a file, alone or in a form. The gateway can hold the request without reading its body. */
   readonly bodies?: 'opaque'
-  /** The provider serves the operation without a credential, so the gateway adds none. */
+  /** True if the provider serves the operation without a credential, so that the gateway adds none. */
   readonly isAnonymous?: boolean
-  /** The API accepts bodies larger than `LIMITS.modelBodyBytes` for this operation. */
+  /** True if the API accepts bodies larger than `LIMITS.modelBodyBytes` for this operation. */
   readonly isLong?: boolean
   /**
-   * The row is an older or alternative address of an operation that another row names, or the same operation on a
-   * resource of another kind of owner.
+   * True if the row is an older or alternative address of an operation that another row names, or the same operation on
+   * a resource of another kind of owner.
    */
   readonly isAlternative?: boolean
-  /** Effect classes that a Connector declares for the row. Built-in rows have theirs in a table (`effects.ts`). */
+  /** Effect classes that a Connector declares for the row. The classes of built-in rows are in `effects.ts`. */
   readonly effects?: readonly EffectClass[]
   /**
    * Permissions that an installation token of a GitHub App needs for the operation, each as `name:access`. Where the
@@ -203,8 +203,8 @@ export type Connector<Name extends string = string> = {
    */
   readonly find?: FindRules
   /**
-   * Returns a reader for an upload that may contain batch requests, which finds the acts of the provider for them and
-   * gets null instead of the bytes of a body beyond the size limit. Returns null for other requests.
+   * Returns a reader for an upload that may contain batch requests; null for other requests. The reader returns the
+   * acts that the provider performs for the batch requests. It receives null for a body beyond the size limit.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**
@@ -257,8 +257,8 @@ export type Connector<Name extends string = string> = {
   readonly unboundMembers?: readonly MemberPath[]
   /**
    * Body formats in which a server may read another method for a POST (`_method`). The gateway refuses forms and
-   * multipart forms with an override, and reads JSON if another method would get another verdict. Unnecessary for a
-   * connector whose bodies are read anyway (`carriers.bodyFields`).
+   * multipart forms with such an override. It reads a JSON body if the decision would differ for another method. A
+   * connector whose bodies are always read (`carriers.bodyFields`) needs no entry.
    */
   readonly overridable?: readonly OverridableFormat[]
   /** True if the API treats `items[]` and `items[0]` in queries as the list `items`. */
@@ -278,7 +278,7 @@ export type Connector<Name extends string = string> = {
   readonly catalogue?: readonly CatalogueRow[]
   /** Returns the further actions that the provider performs for an action submitted by name. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
-  /** Read with which a user tests the credential. Without it, the credential cannot be tested. */
+  /** Read request that tests the credential for a user. If absent, users cannot test the credential. */
   readonly identityRead?: IdentityRead
   /** Converts an action spec of the v1 API to a request, for `/execute`; undefined if the action has no REST form. */
   toRequest?(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal

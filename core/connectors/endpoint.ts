@@ -15,9 +15,10 @@ export type EndpointOptions = {
 }
 
 /**
- * Returns the address that an action spec states in `parameters.url` or `resource.target`, else the connector's only
- * host with `parameters.path`, its only endpoint or the path of its base URL. If several fields are present, they must
- * agree. For a missing or conflicting address, returns a `validation` refusal that names the field.
+ * Returns the address that an action spec states in `parameters.url` or `resource.target`. If the spec states none, the
+ * address is on the connector's only host; its path is `parameters.path`, else the connector's only endpoint, else the
+ * path of its base URL. If several fields of the spec are present, they must agree. For a missing or conflicting
+ * address, returns a `validation` refusal that names the field.
  */
 export function readEndpoint(
   spec: ExecuteSpec,

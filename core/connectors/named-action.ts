@@ -50,8 +50,8 @@ export function oneAction(action: Action): Classification {
 }
 
 /**
- * Returns the classification of a request whose body does not determine the action: a single action, or candidates
- * among which only the server chooses.
+ * Returns the classification of a request whose action the body does not determine. If several actions are possible,
+ * they become candidates with `settledBy: 'server'`, because only the server determines the action.
  */
 export function settledByServer(candidates: readonly Action[]): Named {
   return candidates.length === 1

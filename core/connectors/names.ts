@@ -17,7 +17,10 @@ export type NameRules = {
   readonly parameters: ReadonlyMap<string, NameKind>
 }
 
-/** Returns the canonical spelling of all names that the provider considers equal. Idempotent. */
+/**
+ * Returns the canonical spelling of a name. The provider considers all names with the same canonical spelling equal.
+ * Idempotent.
+ */
 export function canonicalName(kind: NameKind, text: string): string {
   if (kind === 'branch') return text.split('...').map(withoutCaseOfOwner).join('...')
   const folded = text.toLowerCase()

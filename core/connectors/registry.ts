@@ -165,8 +165,8 @@ function addBase(exact: Map<string, HostOwner[]>, bound: BoundConnector): void {
 }
 
 /**
- * Returns the connectors that own the host of their base URL in addition to their domains. If several of them share
- * the host and port, a request to it is ambiguous and belongs to none of them.
+ * Returns the connectors that own the host of their base URL in addition to their domains. If several connectors share
+ * the host and port, none of them owns the host, because a request to it would be ambiguous.
  */
 function unsharedBases(connectors: readonly BoundConnector[]): readonly BoundConnector[] {
   const withBoth = connectors.filter(({ config }) => config.domains.length > 0 && baseOf(config) !== null)

@@ -14,7 +14,9 @@ export type Labels = Readonly<Record<string, string>>
  */
 export type RequestingNamespace = { readonly name: string; readonly labels: Labels | undefined }
 
-/** Reports whether objects of a namespace may reference the Gateway. Its own namespace always may. */
+/**
+ * Reports whether objects of a namespace may reference the Gateway. Objects in the Gateway's own namespace always may.
+ */
 export function admits({ namespace: own, allowed }: AdmittingGateway, asking: RequestingNamespace): boolean {
   if (own === asking.name) return true
   switch (allowed?.from) {

@@ -133,7 +133,7 @@ type Exchanged = {
   readonly githubApp?: { readonly apiUrl: string } | undefined
 }
 
-/** Reports whether the stored secret of a Connector is exchanged in at most one way. */
+/** Reports whether the control plane exchanges the stored secret of a Connector in at most one way. */
 export function hasOneExchange({
   oauth2,
   githubApp,
@@ -177,7 +177,10 @@ export function isMinted(credential: Minting | undefined): boolean {
  */
 export const NOTHING_STORED = ''
 
-/** Reports whether the control plane reads the source of the credential itself. The credential may be invalid. */
+/**
+ * Reports whether the control plane reads the source of the credential itself. Also accepts a credential that no schema
+ * has validated.
+ */
 export function hasLocalSource(
   credential: { readonly env?: unknown; readonly file?: unknown; readonly exec?: unknown } | undefined,
 ): boolean {

@@ -39,7 +39,7 @@ export type FieldBelowFloor = {
 
 export type Floored = { readonly spec: GatewaySpec; readonly below: readonly FieldBelowFloor[] }
 
-/** Values from the least to the most strict. For numbers of seconds, smaller is stricter. */
+/** Values of each field from the least to the most strict. For numbers of seconds, smaller is stricter. */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
   enforcementLevel: EnforcementLevelSchema.options,
   defaultDecision: ['allow', 'require_approval', 'deny'],

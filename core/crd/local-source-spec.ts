@@ -88,26 +88,35 @@ export function isPlainPath(path: string): boolean {
 
 export const PLAIN_PATH = 'must have no segment . or .. and no //; write the path without them'
 
-/** Permission of an installation for sources of its own machine. */
+/**
+ * Rules of an installation for credentials whose source is on the control plane's machine: variables, files and
+ * commands.
+ */
 export type LocalSourceRules = {
-  /** Whether manifests of a folder may name variables, files and commands of the machine. */
+  /** True if manifests of a folder may name variables, files and commands of the machine. */
   readonly isAllowed: boolean
-  /** Directories below which Connectors of a cluster may name files, each in a folder of its namespace. */
+  /**
+   * Directories for credential files of Connectors of a cluster. Each namespace has its own folder in every directory.
+   */
   readonly fileDirs: readonly string[]
 }
 
-/** Rules of an installation without sources of its own machine. */
+/** Rules of an installation in which no credential has its source on the control plane's machine. */
 export const NO_LOCAL_SOURCES: LocalSourceRules = { isAllowed: false, fileDirs: [] }
 
-/** Error for `env` and `exec` in a cluster: any tenant could read variables and run commands of the control plane. */
+/**
+ * Error text for the sources `env` and `exec` in a cluster. They are refused, because any tenant could read variables
+ * of the control plane or run commands in it.
+ */
 export const NOT_IN_CLUSTER =
   'exists only for manifests of one machine; in a cluster create a Secret, and name it in secretRef'
 
 type Origin = { readonly source: string; readonly namespace: string; readonly rules: LocalSourceRules }
 
 /**
- * Returns the reason why a Connector must not use this source of the machine; null when it may, and for a credential
- * without such a source. The path of a file is compared as text; the reader of the file checks where the path leads.
+ * Returns the reason why a Connector must not use this source of the machine. Returns null if the Connector may use it,
+ * and for a credential without such a source. This check compares the path of a file as text; the reader of the file
+ * checks where the path leads.
  */
 export function localSourceProblem(
   credential: LocalSources | undefined,
@@ -128,7 +137,7 @@ export function localSourceProblem(
     : `${field}.path: must be below ${rules.fileDirs.map((dir) => folderOf(dir, namespace)).join(' or ')}; mount the file there, or name a Secret in secretRef`
 }
 
-/** Returns the folder for the files of a namespace. Other namespaces have no access to it. */
+/** Returns the folder for the files of a namespace. Connectors of other namespaces cannot name files in the folder. */
 export function folderOf(dir: string, namespace: string): string {
   return `${dir}/${namespace}`
 }

@@ -20,7 +20,7 @@ export const OAUTH2_RULES: ReadonlyArray<SpecRule<CredentialShape>> = [
       ) ?? true,
   },
   {
-    // Each exchange may replace the refresh token.
+    // Tokens with different scopes need several exchanges, but each exchange may replace the refresh token.
     cel: "!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.grant != 'refresh_token' || self.credential.oauth2.scopesByAction.size() == 0",
     path: ['credential', 'oauth2', 'scopesByAction'],
     message: 'must not be set for grant refresh_token; use another grant, or remove it',

@@ -175,8 +175,8 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       holds: ({ upstream }) => !upstream.url?.startsWith('http:') || upstream.allowPrivateAddresses,
     },
     {
-      // The rule refuses all but https, because API servers treat unusual spellings of a scheme as text, but clients as
-      // http.
+      // The rule accepts only https. API servers treat a scheme in an unusual spelling as plain text, but clients may
+      // treat it as http.
       cel: "!has(self.credential) || !has(self.upstream.url) || self.upstream.url.lowerAscii().startsWith('https:') || self.upstream.allowPlaintextCredential || (has(self.auth) && self.auth.type == 'none')",
       path: ['upstream', 'url'],
       message:

@@ -2,9 +2,8 @@ import * as z from 'zod'
 import { MAX_MESSAGE } from './conditions.ts'
 
 /**
- * Condition in a status. `type` and `reason` are open strings without a pattern, with the lengths of
- * `metav1.Condition`, because an operator that is newer than its CRDs must be able to write its status. `CONDITIONS`
- * has the closed list.
+ * Condition in a status. `type` and `reason` accept any text with the lengths of `metav1.Condition`, because an
+ * operator that is newer than its CRDs must be able to write its status. `CONDITIONS` lists the values of this version.
  */
 const ConditionSchema = z.object({
   type: z.string().min(1).max(316),

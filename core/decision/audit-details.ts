@@ -44,8 +44,8 @@ export function requestedDetails(
 
 /**
  * Returns the deciding rule: the pattern of the permission, or the policy and its rule if the policy is stricter. If
- * both allow, returns the policy. Both values are null if no rule decided: kill switch, inactive agent, missing
- * credential, enforcement level, default.
+ * both allow, returns the policy. Both values are null if no rule decided, for example because of a kill switch, an
+ * inactive agent, a missing credential, the enforcement level or the default.
  */
 export function matchedDetails(decision: Decision): MatchedDetails {
   const { source, verdict, decisive, permissionPattern } = decision
@@ -79,9 +79,9 @@ const MAX_NAME = 100
 const MAX_VALUE = 500
 
 /**
- * Returns fields as the agent stated them, complete up to `MAX_WHOLE` characters of JSON. Of larger fields, returns the
- * first `MAX_FIELDS` members, with long names and values cut, and adds `<name>_bytes` and `<name>_sha256` of the
- * complete canonical JSON (RFC 8785).
+ * Returns fields as the agent stated them, complete up to `MAX_WHOLE` characters of JSON. A larger field is reduced to
+ * its first `MAX_FIELDS` members, with long names and values cut. The result then also has `<name>_bytes` and
+ * `<name>_sha256` of the complete canonical JSON (RFC 8785).
  */
 export function statedDetails(
   name: 'parameters' | 'risk_hints',

@@ -29,13 +29,13 @@ export function callableTools(given: ProxiedCase): MayCall {
   }
 }
 
-/** Invented tool names that no rule for a specific tool matches, one for each risk level (`toolRisk`). */
+/** Invented tool names, one for each risk level (`toolRisk`). No rule for a specific tool matches them. */
 const PROBES = ['q7zx_read_w9', 'q7zx_w9', 'q7zx_delete_w9']
 const TOOLS = 'mcp.tools.'
 
 /**
- * Reports whether `callableTools` may hide a tool from the agent. False if the agent may call every tool. True also if
- * that depends on a condition.
+ * Reports whether `callableTools` may hide a tool from the agent. Returns true also if only a condition determines
+ * whether a tool is hidden. Returns false if the agent may call every tool.
  */
 export function hidesTools(given: ProxiedCase): boolean {
   const { snapshot, agent } = given
@@ -68,8 +68,9 @@ function lenientPolicies({ policies }: Snapshot): PolicyIndex {
 }
 
 /**
- * Returns the policy under the most favourable arguments: without denies that have a condition on arguments, and
- * without such conditions on allows and holds. A remaining deny does not depend on arguments.
+ * Returns the policy under the arguments that are most favourable to the agent. Deny rules with a condition on
+ * arguments are removed. Allow and hold rules lose their conditions on arguments. The remaining deny rules do not
+ * depend on arguments.
  */
 function withAnyArguments(policy: CompiledPolicy): CompiledPolicy {
   if (!policy.rules.some(looksAtArguments)) return policy

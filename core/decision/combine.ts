@@ -4,7 +4,7 @@ import { strictest, strictness } from './vocabulary.ts'
 
 /**
  * Combines the decisions about the candidates of a request whose body determines the action. Returns `split` if the
- * candidates differ in verdict or approvers, so that the gateway must read the body.
+ * decisions have different verdicts or approvers. The gateway must then read the body.
  */
 export function combineCandidates(decisions: readonly Decision[]): Decision | 'split' {
   const [first] = decisions

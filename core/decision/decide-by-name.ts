@@ -40,8 +40,8 @@ function namesOfType(type: string): readonly string[] {
 }
 
 /**
- * Decides an action by its name, before any request exists. The request may be decided otherwise, because conditions
- * read its parameters, header fields and path. `no_connector`: the gateway has no Connector of the type.
+ * Decides an action by its name, without a request. The decision about a request may differ, because conditions read
+ * the parameters, header fields and path of a request. `no_connector`: the gateway has no Connector of the type.
  * `unknown_action`: neither the catalogue nor the Connector has the action.
  */
 export function decideByName(question: NamedQuestion): NamedAnswer | 'no_connector' | 'unknown_action' {

@@ -92,8 +92,8 @@ function decidePlaced(
 }
 
 /**
- * Decides a request with several actions (an MCP batch, several GraphQL fields): the strictest decision, naming its
- * action. A request without actions is denied.
+ * Decides a request with several actions (an MCP batch, several GraphQL fields). Returns the strictest decision with
+ * the name of its action. A request without actions is denied.
  */
 export function decideAll(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision {
   const types = inputs.map(({ action }) => action.type)
@@ -104,8 +104,8 @@ export function decideAll(rules: DecisionRules, inputs: readonly DecisionInput[]
 }
 
 /**
- * Decides a request whose body determines the action. Returns `split` if the candidates differ in verdict or
- * approvers, so that the gateway must read the body.
+ * Decides a request whose body determines the action. Returns `split` if the candidates have different verdicts or
+ * approvers. The gateway must then read the body.
  */
 export function decideCandidates(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision | 'split' {
   return combineCandidates(inputs.map((input) => decide(rules, input)))

@@ -7,11 +7,11 @@ import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary
 export type Judgement = {
   readonly verdict: Verdict
   readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'policy_invalid' | 'default'>
-  /** True if a policy has exactly this verdict, whether or not a permission has the same verdict. */
+  /** True if a policy has exactly this verdict. A permission may have the same verdict. */
   readonly isByPolicy: boolean
   /**
-   * True if neither a permission nor a policy matched and no gateway is involved. The verdict is then deny. Always
-   * false in the mode `gateway`.
+   * True if neither a permission nor a policy matched an action of the v1 API. The verdict is then deny. Always false
+   * in the mode `gateway`.
    */
   readonly isSilent: boolean
   readonly permission: PermissionMatch | null

@@ -7,11 +7,12 @@ import type { Decision } from './decision.ts'
 import { decideUnowned, plainDecision } from './egress.ts'
 
 /**
- * Decides about the host that the provider connects to for one of its own actions. Denies if the Connector's
- * `providerTools.deny` lists the kind of the action, if a kind that reaches out is missing in `providerTools.allow`, or
- * if the agent may not reach the host. Holds if the gateway cannot read the host and `providerTools.allow` does not
- * list the kind. Otherwise returns undefined. The level `monitor` allows the request and states the verdict of full
- * enforcement in `would`.
+ * Decides about the host that the provider connects to when it performs one of its own actions. Denies if the
+ * Connector's `providerTools.deny` lists the kind of the action. If the gateway does not read the part of the request
+ * with the host, holds unless `providerTools.allow` lists the kind. Otherwise denies if the kind reaches third parties
+ * and `providerTools.allow` does not list it, if servers could read different hosts, or if the agent may not reach the
+ * host. Returns undefined if the host needs no decision. The level `monitor` allows the request and states the verdict
+ * of full enforcement in `would`.
  */
 export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: Action): Decision | undefined {
   const { byProvider, nameReason = '' } = action

@@ -60,7 +60,7 @@ export function withCredential(
   { entry }: BoundConnector,
   { gateway }: Snapshot,
 ): Decision {
-  // A minted secret that is missing is a failure of its source, which the credential stage answers with 503.
+  // If a minted secret is missing, its source has failed, and the credential stage answers the request with 503.
   const hasSecret = entry.secret !== null || (entry.minted !== undefined && entry.withheld === undefined)
   const isReady = hasSecret || entry.auth.type === 'none' || gateway.level === 'monitor'
   if (isReady || decision.verdict === 'deny') return decision

@@ -58,7 +58,7 @@ function permissionReason(permission: PermissionMatch, verdict: Verdict, type: s
 
 /**
  * Returns the name of a permission for a reason: the name of its manifest, else its pattern, because a permission
- * without a manifest has no name. Names the prefix of its agents, if there is one.
+ * without a manifest has no name. Includes the prefix of the permission's agents, if there is one.
  */
 function permissionName({ manifest, pattern, agent }: PermissionMatch): string {
   if (manifest === null) return `Permission "${pattern}"${agentsText(agent)}`

@@ -32,7 +32,7 @@ export function workloadOf(metadata: OwnedMetadata): string | null {
 
 /**
  * Returns the workload of a governed pod: the workload in the injector's annotation, else the result of `workloadOf`.
- * Only for pods after admission, because authors can forge the annotation of a new pod.
+ * Must be called only for pods after admission, because authors can forge the annotation of a new pod.
  */
 export function governedWorkload(metadata: OwnedMetadata): string | null {
   return (

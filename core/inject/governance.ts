@@ -21,8 +21,9 @@ export type PodNamespace = RequestingNamespace & {
 }
 
 /**
- * Returns whether a pod is governed, and by which Gateway: the Gateway in its annotation (`NAME` or `NAMESPACE/NAME`),
- * or the only Gateway of a namespace with the label value `required`, whose pods cannot opt out.
+ * Returns whether a pod is governed, and by which Gateway. The annotation of the pod names the Gateway (`NAME` or
+ * `NAMESPACE/NAME`). Pods of a namespace with the label value `required` cannot opt out; without the annotation, the
+ * only Gateway of their namespace governs them.
  */
 export function governance(pod: Pod, namespace: PodNamespace, lookup: GatewayLookup): Governance {
   const named = pod.metadata.annotations?.[ANNOTATIONS.gateway]

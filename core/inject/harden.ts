@@ -10,7 +10,8 @@ const API_TOKEN_VOLUME = /^kube-api-access-/
 export type SeccompProfile = NonNullable<SecurityContext['seccompProfile']>
 
 /**
- * Returns the seccomp profile of an agent's containers: `profile`, a file on the node, or by default `RuntimeDefault`.
+ * Returns the seccomp profile of an agent's containers. `profile` is the path of a profile on the node. Without
+ * `profile`, the result is `RuntimeDefault`.
  */
 export function seccompProfileOf(profile: string | undefined): SeccompProfile {
   return profile === undefined ? { type: 'RuntimeDefault' } : { type: 'Localhost', localhostProfile: profile }

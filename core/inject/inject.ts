@@ -24,7 +24,9 @@ export type Injection =
       readonly pod: Pod
       /** Sentences about settings that the injector removed from the pod, for the user who applied it. */
       readonly warnings: readonly string[]
-      /** Sentence about the interception that `interception: auto` chose; null with any other interception. */
+      /**
+       * Sentence about the interception that `interception: auto` chose; null if the Gateway names the interception.
+       */
       readonly choice: string | null
     }
   | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] }
@@ -143,7 +145,10 @@ type MarkFacts = {
   /** Workload of a Sandbox's pod, which the owner references do not name; undefined for other pods. */
   readonly workload: string | undefined
   readonly proxyUid: number
-  /** Containers with programs that change their user, as `PATH: PROGRAM`, for the annotation `bypass-possible`. */
+  /**
+   * Containers with programs that change their user, each as `CONTAINER: PROGRAM`, for the annotation
+   * `bypass-possible`. CONTAINER is the path of the container in the pod.
+   */
   readonly needs: readonly string[]
 }
 

@@ -55,10 +55,12 @@ export type InjectOptions = {
      * for the control plane's URL.
      */
     readonly hasOwnCertificateAuthority: boolean
-    /** Address of the control plane, which sidecars use where DNS does not answer; absent or null: none. */
+    /**
+     * Address of the control plane, which sidecars use if DNS does not answer. Absent or null if none is configured.
+     */
     readonly address?: string | null
   }
-  /** DNS of the proxy, whatever DNS settings the pod has. */
+  /** DNS settings of the proxy. The DNS settings of the pod do not affect them. */
   readonly dns: {
     /** Addresses of DNS servers, `IP` or `IP:PORT`, in the order of preference. */
     readonly resolvers: readonly string[]

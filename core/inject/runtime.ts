@@ -25,7 +25,7 @@ export type ResolvedRuntime =
   | { readonly kind: 'known'; readonly runtime: Runtime | undefined }
   | { readonly kind: 'unknown'; readonly refusal: Refusal }
 
-/** Resolves the runtime of a pod. Unknown: the pod names a RuntimeClass that is not cached yet. */
+/** Resolves the runtime of a pod. The runtime is unknown if the pod names a RuntimeClass that is not cached yet. */
 export function runtimeOfPod({ spec }: Pod, lookup: RuntimeLookup): ResolvedRuntime {
   const name = spec.runtimeClassName
   if (name === undefined || name === '') return { kind: 'known', runtime: undefined }

@@ -18,7 +18,7 @@ export type Sandbox = {
   readonly uid: string
   /** True for the Sandbox of a pool or claim, false for one that a user created. */
   readonly isTemplated: boolean
-  /** Name of the SandboxTemplate; null without one. */
+  /** Name of the SandboxTemplate; null if the Sandbox has none. */
   readonly template: string | null
   /** SandboxClaim that owns the Sandbox; null for a Sandbox without a claim, such as an unused Sandbox of a pool. */
   readonly claim: { readonly name: string; readonly uid: string } | null
@@ -26,7 +26,10 @@ export type Sandbox = {
   readonly pool: { readonly name: string; readonly uid: string } | null
 }
 
-/** SandboxTemplate, reduced to agent name and Gateway in its pod metadata; each is null without its annotation. */
+/**
+ * SandboxTemplate, reduced to the agent name and the Gateway in the annotations of its pods; null for a missing
+ * annotation.
+ */
 export type SandboxTemplate = { readonly agent: string | null; readonly gateway: string | null }
 
 /** Finds objects of agent-sandbox in informer caches, without calls to the API server. */

@@ -20,9 +20,9 @@ const CHANGING_IMAGES = [
 ]
 
 /**
- * Returns the containers with programs that change their user, as `PATH: PROGRAM`. These programs fail in a governed
- * pod. The injector only warns about them, because the capabilities that they need would allow a bypass of the
- * capture.
+ * Returns the containers with programs that change their user, each as `CONTAINER: PROGRAM`, where CONTAINER is the
+ * path of the container in the pod. These programs fail in a governed pod. The injector only warns about them, because
+ * the capabilities that they need would allow a bypass of the capture.
  */
 export function setuidNeeds(pod: Pod): readonly string[] {
   return everyContainer(pod).flatMap(({ path, container }) => {

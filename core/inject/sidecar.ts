@@ -65,7 +65,7 @@ function ruleSetter({ proxyUid, options: { images, runtime } }: SidecarFacts): C
       seccompProfile: { type: 'RuntimeDefault' },
     },
     ...DEFAULTS,
-    // Shows the reason why the rules could not be set to `kubectl describe pod` and the operator.
+    // If the rules cannot be set, `kubectl describe pod` and the operator then show the end of the log as the reason.
     terminationMessagePolicy: 'FallbackToLogsOnError',
   }
 }
@@ -94,12 +94,12 @@ function proxy(facts: SidecarFacts): Container {
     restartPolicy: 'Always',
     env: environment(facts),
     ports: [{ containerPort: POD_PORTS.health, name: 'chaperone', protocol: 'TCP' }],
-    // Where a node starts many pods, a start takes minutes. The kubelet must not abort it, because a restart would
-    // repeat all its work and take CPU time from the other starts.
+    // If a node starts many pods, the start of a proxy takes minutes. The kubelet must not abort the start, because a
+    // restart would repeat all its work and take CPU time from the other starts.
     startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 600 }),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
-    // A restart ends all connections of the agent, and on a busy node it increases the load. An event loop that still
-    // runs there responds within 10 s at least once in a minute.
+    // A restart ends all connections of the agent, and increases the load of a busy node. If the event loop still runs
+    // on a busy node, it responds within 10 s at least once in a minute.
     livenessProbe: {
       ...probe(HEALTH_PATHS.live, { periodSeconds: 10, failureThreshold: 6 }),
       timeoutSeconds: 10,

@@ -105,8 +105,8 @@ function withJava(env: readonly EnvVar[], interception: Interception): readonly 
 }
 
 /**
- * Returns the Java options of a container that takes them from a ConfigMap or Secret. Drops an optional reference,
- * because an unresolved one would reach Java as the literal text `$(…)`.
+ * Returns the variables with the Java options of a container that takes these options from a ConfigMap or Secret. Drops
+ * an optional reference, because Java would get an unresolved reference as the literal text `$(…)`.
  */
 function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
   const isOptional = Object.values(given.valueFrom ?? {}).some(({ optional }) => optional === true)

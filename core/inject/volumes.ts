@@ -43,8 +43,8 @@ export function sidecarVolumes(gateway: InjectGateway, options: InjectOptions): 
 }
 
 /**
- * Returns the medium of the journal's volume: with `audit: sync` the node's disk, where the journal and the pod
- * survive a restart of the node. In memory, syncing would have no benefit.
+ * Returns the medium of the journal's volume: memory, or the node's disk with `audit: sync`. On disk, the journal and
+ * the pod survive a restart of the node. In memory, syncing the journal would have no benefit.
  */
 function dataMedium({ spec }: InjectGateway): { medium?: 'Memory' } {
   return spec.audit === 'sync' ? {} : { medium: 'Memory' }

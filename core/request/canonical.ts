@@ -74,7 +74,8 @@ export type Refusal = {
   readonly code: ErrorCode
   readonly detail: string
   /**
-   * Detail without names of rules, for agents of a Gateway with `refusalDetail: brief`. Absent: `detail` names none.
+   * Detail without names of rules, for agents of a Gateway with `refusalDetail: brief`. Absent if `detail` itself names
+   * no rules.
    */
   readonly brief?: string
 }

@@ -75,7 +75,7 @@ function assemble(
   }
   const overriding = judgePairs(query, target.rawQuery, 'query parameter')
   if (overriding !== null) return overriding
-  // One object literal without spreads is faster; this code runs for every request.
+  // This code runs for every request. One object literal is faster than spreads.
   return {
     method: raw.method,
     scheme,
@@ -105,7 +105,10 @@ export function isWebSocket(upgrade: string | null | undefined): boolean {
   return upgrade?.length === 9 && upgrade.toLowerCase() === 'websocket'
 }
 
-/** Some clients, such as undici for port 80, leave out the port in the Host header of a CONNECT. */
+/**
+ * Returns the Host field of a CONNECT, with the port of the request target if the field has none. Some clients, such as
+ * undici for port 80, leave out the port.
+ */
 function withPortOf(target: string, host: string | undefined): string | undefined {
   const port = /:\d{1,5}$/.exec(target)?.[0] ?? ''
   return host === undefined || /:\d{1,5}$/.test(host) ? host : host + port

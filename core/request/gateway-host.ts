@@ -1,5 +1,6 @@
 /**
- * Host at which the gateway itself answers agents. No Connector can own it, not even by a wildcard, and the gateway
- * never resolves it. In a captured network its DNS answers the name with an address that is redirected to the gateway.
+ * Host at which the gateway itself answers requests of agents. No Connector can own this host, not even by a wildcard,
+ * and the gateway never resolves it. In a captured network, the gateway's DNS listener answers the name with an address
+ * whose connections are redirected to the gateway.
  */
 export const GATEWAY_HOST = 'chaperone.internal'

@@ -6,7 +6,7 @@ export type HeaderName = {
   readonly isRead: boolean
   /** True if some servers use the field's value instead of the classified method or path. */
   readonly isOverride: boolean
-  /** Name in `SHADOWED` as which CGI-like servers read this name; null if there is none. */
+  /** Name in `SHADOWED` that CGI-like servers read instead of this name; null if there is none. */
   readonly shadows: string | null
   readonly isForbiddenInH2: boolean
   /** True if some servers execute the request as the user in the field's value. */

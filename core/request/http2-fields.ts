@@ -8,8 +8,8 @@ const END_HEADERS = 0x4
 const PADDED = 0x8
 const PRIORITY = 0x20
 /**
- * Maximum length of a header block in bytes, and maximum number of counts that were not taken. The limits of nghttp2
- * for header blocks and concurrent streams are far lower.
+ * Maximum length of a header block in bytes, and maximum number of counts that the caller has not taken (see `take`).
+ * The limits of nghttp2 for header blocks and concurrent streams are far lower.
  */
 const MAX_BLOCK_BYTES = 1_048_576
 const MAX_UNTAKEN = 16_384

@@ -17,8 +17,8 @@ function isOverrideName(name: string): boolean {
 }
 
 /**
- * Returns the names as which servers may read this name: `_method` for `_method[0]` and `[_method]`, and the readings
- * of PHP for `.method` and `[method`.
+ * Returns the names that servers may read instead of this name: `_method` for `_method[0]` and `[_method]`, and the
+ * names that PHP reads for `.method` and `[method`.
  */
 function readingsOf(name: string): readonly string[] {
   const text = withoutPadding(name)
@@ -72,8 +72,8 @@ function judgePairName(name: string, where: string): Refusal | null {
 }
 
 /**
- * Refuses decoded pairs with a name that overrides the method. If `text` contains a `;`, also checks the pairs into
- * which servers split it there.
+ * Refuses decoded pairs with a name that overrides the method. If `text` contains a `;`, also checks the pairs that
+ * some servers obtain by splitting the text at each `;`.
  */
 export function judgePairs(
   pairs: ReadonlyArray<readonly [string, string]>,

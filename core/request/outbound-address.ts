@@ -23,8 +23,8 @@ export type Checked =
 /**
  * Resolves a host once and checks every address. One refused address refuses the host, because an attacker can mix
  * public and private addresses in one answer (DNS rebinding). A host that is an IP address is not resolved. An empty
- * list means that the name has no address. Rejects like `resolve`. Callers must dial these addresses (`pinnedLookup`)
- * and must not resolve the name again.
+ * list means that the name has no address. Rejects if `resolve` rejects. Callers must dial these addresses
+ * (`pinnedLookup`) and must not resolve the name again.
  */
 export async function checkedAddresses(host: string, reach: Reach, resolve: Resolve): Promise<Checked> {
   const allowPrivate = typeof reach === 'string' ? reach === 'private' : reach

@@ -45,8 +45,8 @@ const PATH_PARAMETER = /[^/;]+/g
 const MAX_EQUALS = 16
 
 /**
- * Hides the text after the first `=` whose preceding name is the name of a secret; the name may begin after any
- * separator. Beyond `MAX_EQUALS`, hides the text whatever its name is.
+ * Hides the text after the first `=` that follows the name of a secret. The name may begin after any separator. If the
+ * text has more than `MAX_EQUALS` `=`, hides the text after these, whatever its names are.
  */
 function hiddenInPath(text: string): string {
   let count = 0

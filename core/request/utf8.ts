@@ -5,7 +5,7 @@ import { wordsOf } from './words.ts'
  * last character may be incomplete.
  */
 export class Utf8Check {
-  /** Null while all slices were ASCII, which need no decoder and no string. */
+  /** Null as long as all slices were ASCII. ASCII needs no decoder and no string. */
   #decoder: InstanceType<typeof TextDecoder> | null = null
 
   accepts(slice: Uint8Array, isMore: boolean): boolean {

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { fieldPaths } from '../wire/tolerant.ts'
 import type { StandIn, StandInMaker } from './stand-ins.ts'
 
-/** Content of a section. Stand-ins replace entries that this version does not understand. */
+/** Content of a section. A stand-in (see `StandIn`) replaces each entry that this version does not understand. */
 export type ReadEntries<E> = {
   readonly entries: readonly E[]
   readonly notUnderstood: ReadonlyArray<StandIn<E>>
@@ -52,7 +52,8 @@ export function createSingleReader<E>(schema: EntrySchema<E>, makeStandIn: Stand
 type ReadEntry<E> =
   | { readonly entry: E }
   /**
-   * Fields that this version does not understand. `problem` applies if the scope of the entry is not readable either.
+   * Fields that this version does not understand. `problem` is reported instead if the scope of the entry is not
+   * readable either.
    */
   | { readonly fields: readonly string[]; readonly problem: string }
   | { readonly problem: string }

@@ -11,8 +11,8 @@ export const PERMISSION_SECTIONS: readonly string[] = Array.from(
 
 /**
  * Section with the permissions that name exactly the agent of a sidecar. The other permission sections of the sidecar
- * then have the permissions for several agents, so that all sidecars of a Gateway share them. Absent from the section
- * index of a gateway that is no sidecar, whose other permission sections have all permissions.
+ * then have the permissions for several agents, so that all sidecars of a Gateway share them. A gateway that is no
+ * sidecar has no such section; its other permission sections have all permissions.
  */
 export const OWN_PERMISSIONS_SECTION = 'permissions.own'
 

@@ -20,8 +20,8 @@ export function isSameApprover(a: ApproverIdentity, b: ApproverIdentity): boolea
 }
 
 /**
- * Reports whether two answers are certainly of different approvers. With the same sign-in method, two different
- * identities are. With different methods, both email addresses must be verified and differ.
+ * Reports whether two answers are certainly of different approvers. Two identities with the same sign-in method are
+ * certainly different. With different methods, both email addresses must be verified and must differ.
  */
 export function areDistinctApprovers(a: ApproverIdentity, b: ApproverIdentity): boolean {
   if (isSameApprover(a, b)) return false

@@ -5,8 +5,8 @@
 export const REFUSAL_LIMITS = {
   windowMs: 60_000,
   /**
-   * Number of an agent's first refusals in each class that get a record of their own, even if they repeat. The two
-   * classes are evaluated and unevaluated requests.
+   * Number of an agent's first refusals in each class (evaluated and unevaluated requests) that get records of their
+   * own, even if they repeat.
    */
   whole: 60,
   /**
@@ -49,9 +49,9 @@ export type RefusalLimits = Readonly<
 >
 
 /**
- * Returns a function from the number of processes to the limits of each process. `whole` overrides the default of
- * `REFUSAL_LIMITS.whole`. Each process has at least one record per class, the aggregate record, so the default total of
- * 600 records holds for up to 300 processes.
+ * Returns a function that computes the limits of each process from the number of processes. `whole` overrides the
+ * default of `REFUSAL_LIMITS.whole`. Each process has at least one record per class, the aggregate record, so the
+ * default total of 600 records holds for up to 300 processes.
  */
 export function createRefusalLimits(whole: number): (processes: number) => RefusalLimits {
   const more = Math.max(0, whole - REFUSAL_LIMITS.whole)

@@ -7,7 +7,7 @@ export type Refusal = {
   readonly target: string
   readonly rule: string | null
   readonly reason: string
-  /** True if a rule, a kill switch or the lack of a permission refused the request; false if nothing was evaluated. */
+  /** True if a rule, a kill switch or the lack of a permission refused the request; false if no rule was evaluated. */
   readonly isJudged: boolean
 }
 
@@ -45,8 +45,8 @@ export type RefusalWindows<T> = {
     at: { readonly nowMs: number; readonly time: string },
   ): RefusalRow<T> | null
   /**
-   * Takes one of the records for evaluated requests in the agent's window. Returns false if none is left. With
-   * `isForced`, takes a record even beyond the limit.
+   * Uses one of the agent's records for evaluated requests in the current window. Returns false if none is left. With
+   * `isForced`, uses a record even beyond the limit.
    */
   take(agent: string, nowMs: number, isForced?: boolean): boolean
   /** Ends the windows whose duration has passed. */
@@ -58,7 +58,7 @@ export type RefusalWindows<T> = {
 
 export type RefusalWindowsDeps<T> = {
   readonly open: (agent: string) => T
-  /** Called when the window of an aggregate row ends. The row does not change after that. */
+  /** The windows call this function when the window of an aggregate row ends. The row does not change after that. */
   readonly onEnd: (row: RefusalRow<T>) => void
   /** Returns an integer below 2^53. A collision makes a new refusal count as a repetition. */
   readonly hash: (text: string) => number
@@ -189,7 +189,7 @@ function createTargets() {
 
 type Judgement = {
   readonly refusal: Refusal
-  /** Hashes: `key` of the whole refusal, `kind` of its action type. */
+  /** Hashes of the refusal: `key` of all its values, `kind` of its action type. */
   readonly key: number
   readonly kind: number | null
   readonly limits: RefusalLimits

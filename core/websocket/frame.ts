@@ -94,7 +94,8 @@ function writeLength(head: Uint8Array, length: number): number {
 export function applyMask(bytes: Uint8Array, key: Uint8Array, offset: number): void {
   const start = Math.min((MASK_BYTES - (bytes.byteOffset % MASK_BYTES)) % MASK_BYTES, bytes.length)
   const words = Math.floor((bytes.length - start) / MASK_BYTES)
-  // A view without words may begin at an offset that is not a multiple of four, and `Uint32Array` rejects that offset.
+  // Without whole words, the view may begin at an offset that is not a multiple of four, and `Uint32Array` would reject
+  // that offset.
   if (words === 0) {
     maskBytes(bytes, key, offset)
     return

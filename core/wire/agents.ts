@@ -27,7 +27,7 @@ export const AgentView = z.object({
   last_seen_at: z.string().nullable(),
   /**
    * Number of running pods of the agent, and the instances of at most 20 of these pods: those with a SandboxClaim
-   * first, then the newest. Absent without pods.
+   * first, then the newest. Absent if the agent has no running pod.
    */
   running: z.object({ pods: z.number().int(), instances: z.array(Instance).max(20) }).optional(),
   ...ManagedFields,

@@ -15,7 +15,7 @@ export const AnswerBody = z.strictObject({
   id: z.string().min(1).max(100),
   approved: z.boolean(),
   note: z.string().max(2_000).optional(),
-  /** Makes a grant for later requests like this one. Only with `approved: true`. */
+  /** Makes a grant for later requests like the approved one. Allowed only with `approved: true`. */
   grant: GrantBody.optional(),
 })
 export const AnswerReply = z.object({
@@ -37,7 +37,7 @@ export const WithdrawQuery = z.strictObject({ id: Id })
 export const WithdrawReply = z.object({
   ok: z.literal(true),
   id: z.string(),
-  /** `cancelled`, or `pending` if the user's own answer was withdrawn and the approval still waits for answers. */
+  /** `cancelled`, or `pending` if only the user's own answer was withdrawn, and the approval still needs answers. */
   status: ApprovalStatus,
 })
 

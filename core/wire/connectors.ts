@@ -17,7 +17,7 @@ export const ConnectorView = z.object({
   allow_plaintext_credential: z.boolean(),
   /** Paths that accept JSON-RPC, for the type `mcp`; null for all paths, and for other types. */
   endpoint: z.array(z.string()).nullable(),
-  /** With `opaque`, requests can be held although the gateway cannot read their bodies; null without this setting. */
+  /** With `opaque`, the gateway can hold requests whose bodies it cannot read. Null if this setting is absent. */
   bodies: z.enum(['opaque']).nullable(),
   warnings: z.array(z.string()),
   has_token: z.boolean(),
@@ -29,10 +29,13 @@ export const ConnectorView = z.object({
   minted: z
     .object({
       kind: z.enum(['oauth2', 'githubApp', 'env', 'file', 'exec']),
-      /** Time at which the current secret was issued, or last read from its source; ISO 8601. Null without a secret. */
+      /**
+       * Time at which the current secret was issued, or last read from its source; ISO 8601. Null if there is no
+       * secret.
+       */
       issued_at: z.string().nullable(),
       /**
-       * Time at which the secret expires; null without a secret, and for a secret that is valid until its source
+       * Time at which the secret expires; null if there is no secret, or if the secret is valid until its source
        * changes.
        */
       expires_at: z.string().nullable(),

@@ -63,7 +63,7 @@ export const TestCredentialReply = z.object({
   ok: z.boolean(),
   /** Owner of the credential according to the provider's response; null if the response names no owner. */
   identity: z.string().nullable(),
-  /** Status of the provider's response; null without a response. */
+  /** HTTP status of the provider's response; null if the provider did not respond. */
   status: z.int().nullable(),
   /** Result in full sentences. */
   detail: z.string(),

@@ -72,7 +72,7 @@ export const AuditFilterFields = {
   action_request_id: Id.optional(),
 }
 
-/** A DNS label, so that names of manifests (`namespace/name`) differ from it. */
+/** Name of a Connector in the API. It is a DNS label, so that it differs from names of manifests (`namespace/name`). */
 const ConnectorName = z
   .string()
   .max(63)
@@ -97,8 +97,8 @@ export const ConnectorFields = {
   /** Paths that accept JSON-RPC, for the type `mcp`. */
   endpoint: z.array(endpointPath).min(1).max(16).optional(),
   /**
-   * With `opaque`, requests can be held although the gateway cannot read their bodies; the approval card then states
-   * that.
+   * With `opaque`, the gateway can hold requests whose bodies it cannot read. The approval card then states that the
+   * body was not read.
    */
   bodies: z.enum(['opaque']).optional(),
 }

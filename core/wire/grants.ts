@@ -31,7 +31,10 @@ export const GrantView = z.object({
   agent: z.string(),
   action_type: z.string(),
   connector_name: z.string().nullable(),
-  /** Target that requests must have. Null with `any_target: true` for any target, with `any_target: false` for none. */
+  /**
+   * Target that requests must have. If it is null, requests may have any target with `any_target: true`, and must have
+   * no target with `any_target: false`.
+   */
   target: z.string().nullable(),
   any_target: z.boolean(),
   /** Values that requests must have. */

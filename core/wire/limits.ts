@@ -18,8 +18,8 @@ export const LIMITS = {
   decidingBodyBytes: 1024 * 1024,
   heldBodyBytes: 8 * 1024 * 1024,
   /**
-   * Time until the client of a held request receives its first event, if it accepts events. Later events follow at
-   * intervals of `heldEventsEveryMs`.
+   * Time after which the client of a held request receives its first event, if the client accepts events. Later events
+   * follow at intervals of `heldEventsEveryMs`.
    */
   heldEventsAfterMs: 10_000,
   heldEventsEveryMs: 15_000,
@@ -48,7 +48,7 @@ export const LIMITS = {
   maxBuiltInPolicies: 3,
   metricAgents: 500,
   metricToolNames: 200,
-  /** Times from the loss of the stream to each step of the lease (design 8). */
+  /** Times from the loss of the control plane's stream to each step of the lease, as defaults for Gateways. */
   leaseHighRiskMs: 30_000,
   leaseWritesMs: 120_000,
   leaseEverythingMs: 600_000,

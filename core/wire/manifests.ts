@@ -44,8 +44,8 @@ export const ManifestsReply = z.object({
   problems: z.array(ManifestProblem),
   config_version: z.int(),
   /**
-   * Highest configuration version that all processes of a gateway have applied, by the name of each running gateway;
-   * null if a process has applied none.
+   * Highest configuration version that all processes of a gateway have applied, by the name of each running gateway.
+   * The value is null if a process of the gateway has applied none.
    */
   in_force: z.record(z.string(), z.int().nullable()),
 })

@@ -85,13 +85,16 @@ export const ActivityReply = z.object({
       latency_p99_ms: z.number().nullable(),
     }),
   ),
-  /** Percentiles over the whole period, without requests that waited for an approval; null without requests. */
+  /**
+   * Percentiles of the latency over the whole period, without requests that waited for an approval. Null if there are
+   * no requests.
+   */
   latency: z.object({
     p50_ms: z.number().nullable(),
     p95_ms: z.number().nullable(),
     p99_ms: z.number().nullable(),
   }),
-  /** Most frequent denials of each agent, those of the agent with the most denials first. */
+  /** Most frequent denials of each agent. The agent with the most denials is the first. */
   denials: z.array(
     z.object({
       agent: z.string().nullable(),
@@ -100,7 +103,7 @@ export const ActivityReply = z.object({
       reason: z.string().nullable(),
       count: z.int(),
       last_at: z.string(),
-      /** Number of all denials of the agent in the period, also of those that are not listed. */
+      /** Number of all denials of the agent in the period, including those that the list omits. */
       agent_count: z.int(),
     }),
   ),

@@ -35,15 +35,15 @@ export const PolicyDetails = PolicySummary.extend({
   mode: z.enum(['enforce', 'monitor']),
   policyYaml: z.string(),
   version: z.int(),
-  /** True if the latest version is the active one. False if its tests failed and an earlier version stays active. */
+  /** True if the latest version is active; false if its tests failed and an earlier version stays active. */
   active: z.boolean(),
   active_version: z.int().nullable(),
   tests: z.array(PolicyTestResult),
   ...ManagedFields,
   updated_at: z.string(),
   /**
-   * Reasons why the active text does not compile, so that its failing conditions only tighten decisions; or why a
-   * manifest was never active, so that its scope is denied. Absent if there are no problems.
+   * Reasons why a condition of the active text does not compile, so that its rule can only make decisions stricter. For
+   * a manifest that was never active: reasons why everything in its scope is denied. Absent if there are no problems.
    */
   problems: z.array(z.string()).optional(),
 })

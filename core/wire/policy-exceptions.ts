@@ -28,7 +28,9 @@ export const PolicyExceptionView = z.discriminatedUnion('kind', [
     rule: z.string(),
     before: z.string(),
     after: z.string(),
-    /** True if the policy got a test that shows that the exception covers the request, and that passes. */
+    /**
+     * True if the control plane added a test to the policy that passes and shows that the exception covers the request.
+     */
     tested: z.boolean(),
     check: PolicyCheckReply,
   }),

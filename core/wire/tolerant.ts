@@ -43,7 +43,10 @@ type Definition = {
   readonly valueType?: z.ZodType
 }
 
-/** Members of a zod definition that contain an inner schema: of a default or an optional field, of a list, of a map. */
+/**
+ * Members of a zod definition that contain an inner schema: that of a default or optional field, of the items of a
+ * list, or of the values of a map.
+ */
 const INNER = ['innerType', 'element', 'valueType'] as const
 
 function definition(schema: z.ZodType): Definition {

@@ -155,9 +155,9 @@ function nameAttribute(id: string, value: string): Uint8Array {
 }
 
 /**
- * Returns the subject of a server's certificate. Clients read the alternative names; the common name is informative,
- * and X.509 limits it to 64 characters. The subject of an IP address has no common name: without a DNS name among the
- * alternatives, OpenSSL would check the common name against the permitted DNS names.
+ * Returns the subject of a server's certificate. Clients check the alternative names. The common name is only
+ * informative, and X.509 limits it to 64 characters. The subject for an IP address has no common name, because OpenSSL
+ * would check the common name against the permitted DNS names if no alternative name is a DNS name.
  */
 function leafSubject(host: string): Uint8Array {
   if (host.length > 64 || parseAddress(host) !== null) return der.sequence(ORGANIZATION)

@@ -5,7 +5,9 @@ const OIDS = {
   certBag: '1.2.840.113549.1.12.10.1.3',
   x509Certificate: '1.2.840.113549.1.9.22.1',
   friendlyName: '1.2.840.113549.1.9.20',
-  /** OID of the attribute that marks a trusted certificate (Oracle). Java does not trust an entry without it. */
+  /**
+   * OID of the attribute (by Oracle) that marks a trusted certificate. Java trusts only entries with this attribute.
+   */
   trustedKeyUsage: '2.16.840.1.113894.746875.1.1',
   anyExtendedKeyUsage: '2.5.29.37.0',
 } as const

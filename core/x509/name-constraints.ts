@@ -21,9 +21,10 @@ const MAX_SUBTREES_BYTES = 24 * 1024
 const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /**
- * Names that every certificate permits although they identify no host. A name form without a permitted name would be
- * unconstrained, so each form has one: a reserved DNS name (RFC 2606), and, because GnuTLS treats IPv4 and IPv6 as two
- * forms, the limited broadcast address and an address of the discard prefix (RFC 6666).
+ * Names that every certificate permits although they identify no host. A form of names (DNS name, IP address) for which
+ * a certificate permits no name would be unconstrained, so each form has one of these: a reserved DNS name (RFC 2606),
+ * the limited broadcast address, and an address of the discard prefix (RFC 6666). There are two addresses, because
+ * GnuTLS treats IPv4 and IPv6 as two forms.
  */
 const NO_HOST = 'none.invalid'
 const NO_ADDRESS = '255.255.255.255'

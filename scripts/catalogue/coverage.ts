@@ -7,8 +7,8 @@ import { canonicalise } from '../../core/request/canonicalise.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
 /**
- * An operation that a provider publishes: the method (`GET`), the path template (`/repos/{owner}/{repo}`), and the
- * provider's name.
+ * An operation that a provider publishes: its method (`GET`), its path template (`/repos/{owner}/{repo}`), and the name
+ * that the provider gives it.
  */
 export type Operation = { readonly method: string; readonly template: string; readonly id: string }
 
@@ -21,13 +21,19 @@ export type Coverage = {
   readonly writes: number
   /** Operations without a row in the catalogue, each as `METHOD template`. */
   readonly unmapped: readonly string[]
-  /** Action names of several write operations that the catalogue does not mark as one operation. */
+  /**
+   * Names of actions that stand for several write operations, although the catalogue marks none of them as an
+   * alternative.
+   */
   readonly doubled: readonly string[]
-  /** Action names whose rows have two effects, or are all aliases of an operation without a row. */
+  /** Names of actions whose rows have different effects, or whose rows are all marked as alternatives. */
   readonly inconsistent: readonly string[]
 }
 
-/** Reads the list of a provider's operations. Columns, separated by tabs: method, template, operation, `deprecated`. */
+/**
+ * Parses the list of a provider's operations. Each line has the columns method, template, operation and `deprecated`,
+ * separated by tabs.
+ */
 export function readOperations(text: string): readonly Operation[] {
   return text
     .split('\n')
@@ -72,13 +78,13 @@ function judgeNames(rows: readonly CatalogueRow[]): Pick<Coverage, 'doubled' | '
     const main = own.filter((row) => row.isAlternative !== true)
     const isWrite = own.some((row) => row.effect !== 'read')
     if (main.length === 0 || new Set(own.map((row) => row.effect)).size > 1) inconsistent.push(name)
-    // Reads of one resource type with different scopes may share a name, because the target distinguishes them.
+    // Several read operations of one resource type may have the same name, because the target distinguishes them.
     if (isWrite && main.length > 1) doubled.push(name)
   }
   return { doubled, inconsistent }
 }
 
-/** Returns the possible actions of a request of the operation, as classified before the body is read. */
+/** Returns the actions that a request of the operation may have before its body is read. */
 export function nameOperation(
   type: ConnectorEntry['type'],
   operation: Pick<Operation, 'method' | 'template'>,
@@ -99,7 +105,7 @@ export function nameOperation(
   return found.kind === 'actions' ? found.actions : found.candidates
 }
 
-/** Values for path parameters that accept only fixed values. All other parameters accept any text. */
+/** Values of path parameters that accept only certain values. All other parameters accept any text. */
 const FIXED: Readonly<Record<string, string>> = { enablement: 'enable_all' }
 
 function fill(template: string): string {

@@ -1,9 +1,9 @@
-/** An interface or a type alias of a declaration file. */
+/** An interface or a type alias in a TypeScript declaration file. */
 export type DeclaredType = {
   /** Name with its namespaces: `Tool.Mcp`. */
   readonly name: string
   readonly members: ReadonlyMap<string, string>
-  /** Type expressions with further members: the types that an interface extends, or the type of an alias. */
+  /** Text of the types that contain further members: the types that an interface extends, or the type of an alias. */
   readonly parts: string
 }
 
@@ -20,7 +20,10 @@ type Statement = {
   readonly type: string
 }
 
-/** Reads the declarations of one file in the layout of the SDKs: one member a line, nested blocks indented. */
+/**
+ * Parses the declarations of one file. The file must have the layout of the SDKs: each member begins on its own line,
+ * and nested blocks are indented.
+ */
 export function readDeclaredTypes(text: string): readonly DeclaredType[] {
   const found: DeclaredType[] = []
   const open: Block[] = []
@@ -43,7 +46,7 @@ function enter(open: Block[], line: string, found: DeclaredType[]): void {
     open.push({ indent: line.search(/\S/), name, members: kind === 'namespace' ? null : members })
 }
 
-/** Removes the blocks that a line of this indentation is not in. */
+/** Removes the open blocks that do not contain a line with this indentation. */
 function leave(open: Block[], indent: number): void {
   while ((open.at(-1)?.indent ?? -1) >= indent) open.pop()
 }
@@ -63,12 +66,15 @@ function readStatement(line: string): Statement | null {
   return member === undefined ? null : { kind: 'member', name: member, type }
 }
 
-/** Parameters of the path, the query or the headers, which the SDKs declare beside members of the body. */
+/**
+ * Matches parameters of the path, the query or the headers, which the SDKs declare in the same type as the members of
+ * the body.
+ */
 const NOT_IN_BODY = /\/\*\*\s*\*?\s*(?:Path|Query|Header) param: (?:(?!\*\/)[\s\S])*\*\/\s*[^\n;{]*;/g
 
 /**
- * Returns the lines without comments and without parameters that are not in the body; a member or an alias that is
- * longer than a line is one.
+ * Returns the statements of a file, each on one line. Omits comments, and parameters that are not in the body. Joins
+ * the lines of a member or an alias.
  */
 function statementsOf(text: string): readonly string[] {
   const statements: string[] = []
@@ -85,7 +91,10 @@ function statementsOf(text: string): readonly string[] {
   return statements
 }
 
-/** True for a part of a member or an alias. The members of an alias of an object type are statements of their own. */
+/**
+ * Reports whether a member or an alias continues on the next line. The members of an object type in an alias are
+ * separate statements.
+ */
 function isUnfinished(statement: string): boolean {
   if (statement.includes(';')) return false
   return MEMBER.test(statement) || (ALIAS.test(statement) && !statement.endsWith('{'))

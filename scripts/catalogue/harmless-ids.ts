@@ -1,11 +1,11 @@
-/** Returns the ends of paths of ids in requests that need no row. */
+/** Returns the ends of the paths of ids in requests that need no row in the table of provider-side acts. */
 export function harmlessIds(connector: string): readonly string[] {
   return Object.values(HARMLESS_IDS[connector] ?? {}).flatMap((ends) => ends.trim().split(/\s+/))
 }
 
 /**
- * Exempt ends of paths by connector and by reason. Ids of agents, workflows, skills, prompts, environments, vaults and
- * credentials are exempt only at a full place, so that the same name elsewhere is reported.
+ * Ends of paths that need no row, by connector and by reason. For ids of agents, workflows, skills, prompts,
+ * environments, vaults and credentials, the list has the whole path, so that the same name at another path is reported.
  */
 const HARMLESS_IDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   llm_a: {

@@ -3,23 +3,26 @@ import type { CompiledTable } from '../../core/connectors/provider-side/table.ts
 import { harmlessIds } from './harmless-ids.ts'
 import { requestPaths } from './request-paths.ts'
 
-/** Requests of a provider, from the types of its SDK. */
+/** Facts about the requests of a provider, read from the types of its SDK. */
 export type PublishedFields = {
   /** Names of fields that can contain a host, a URL or an id of another service. */
   readonly fields: readonly string[]
-  /** Full paths of such fields in requests. */
+  /** Full paths of these fields in requests. */
   readonly paths: readonly string[]
   /** Full paths of the ids in requests that change or start something. */
   readonly ids: readonly string[]
-  /** Types of tools. */
+  /** Values of `type` that identify tools. */
   readonly tools: readonly string[]
 }
 
-/** Suffixes of such names, in the spellings of all providers. */
+/**
+ * Matches names of fields that can contain a host, a URL or an id of another service, by their ends. The names of all
+ * providers are in snake case here.
+ */
 const REACHING_NAME =
   /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|base|connector_id|tunnel_id|webhook_config)$/
 
-/** Union types of tools in the SDKs. */
+/** Matches the names of the union types of tools in the SDKs. */
 const TOOL_UNION =
   /^(?:Beta)?(?:Tool|ToolUnion|AssistantTool|AgentTool|AgentToolParam|ChatCompletionTool|RealtimeToolsConfigUnion)$/
 
@@ -36,10 +39,10 @@ export function readPublished(declarations: readonly string[]): PublishedFields 
   }
 }
 
-/** Names of ids: `id`, `skill_id`, `vaultIds`, `agentID`. */
+/** Matches names of ids in snake case, for example those of `id`, `skill_id`, `vaultIds` and `agentID`. */
 const ID_NAME = /(?:^|_)(?:ids?|i_ds?)$/
 
-/** Types of requests without a body: the gateway searches bodies only. */
+/** Matches types of requests without a body. The gateway searches only bodies. */
 const READ = /(?:Retrieve|List|Delete|Remove|Content|Cancel|Archive|Download)\w*Params$/
 
 function isId(name: string): boolean {
@@ -58,7 +61,7 @@ function toolTypes(text: string): readonly string[] {
     .flatMap((member) => typesOf(text, member.trim().split('.').at(-1) ?? ''))
 }
 
-/** The literals of `type` in the interface of this name. */
+/** Returns the possible values of the member `type` in the interface with this name. */
 function typesOf(text: string, name: string): readonly string[] {
   if (!/^\w+$/.test(name)) return []
   const found = text.matchAll(new RegExp(`interface ${name} (?:extends [^{]+)?\\{(.*?)\\n\\s*\\}`, 'gs'))
@@ -68,7 +71,9 @@ function typesOf(text: string, name: string): readonly string[] {
   })
 }
 
-/** Names and paths of fields, ids, and tools, without a row in the table and without an exemption. */
+/**
+ * Returns the names and paths of published fields, ids and tools that have neither a row in the table nor an exemption.
+ */
 export function undescribed(
   table: CompiledTable,
   published: PublishedFields,
@@ -95,22 +100,28 @@ export function undescribed(
   ]
 }
 
-/** True if a row of the table has the path, or the scan does not search it, because it is arbitrary JSON of the caller. */
+/**
+ * Reports whether a row of the table has the path, or the scan skips the path, because the path is in arbitrary JSON of
+ * the caller.
+ */
 function isRead({ fields, table }: CompiledTable, path: string): boolean {
   const isOpaque = path.split('.').some((name) => table.opaque.includes(name))
   return isOpaque || fields.some(({ end }) => endsWith(path, end))
 }
 
-/** True if the elements of the path end with those of `end`. */
+/** Reports whether the last elements of the path are those of `end`. */
 export function endsWith(path: string, end: string): boolean {
   return path === end || path.endsWith(`.${end}`)
 }
 
-/** Exemptions with their reasons: names of fields, and ends of paths of fields whose name has a row elsewhere. */
+/**
+ * Fields that need no row, with the reasons. `fields`: names of fields. `paths`: ends of paths of fields whose name has
+ * a row for another path.
+ */
 export type Harmless = {
   readonly fields: Readonly<Record<string, string>>
   readonly paths: Readonly<Record<string, string>>
-  /** Ends of paths of ids, from the groups of `harmless-ids.ts`. */
+  /** Ends of paths of ids (see `harmlessIds`). */
   readonly ids: readonly string[]
 }
 
@@ -122,7 +133,9 @@ export function harmlessOf(connector: string): Harmless {
   }
 }
 
-/** Exempt fields by connector: they make the provider reach nothing, for the given reason. */
+/**
+ * Fields by connector that need no row, each with the reason why the provider does not connect to a host because of it.
+ */
 const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   llm_a: {
     blocked_domains: 'narrows a search',
@@ -171,7 +184,7 @@ const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
 }
 
-/** Exempt ends of paths by connector. */
+/** Ends of paths by connector that need no row, each with the reason. */
 const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   llm_a: {
     '^.issuer': 'compared, never fetched: discovery_url is',

@@ -15,13 +15,13 @@ export type PublishedSource = {
 const ROOT = new URL('../../', import.meta.url).pathname
 
 /**
- * Reads what the model providers publish: the types of the SDKs that are dependencies, and for llm_c, whose SDK is
- * none, a list in the repository.
+ * Reads what the model providers publish: the types of the SDKs of llm_a and llm_b, and a list in the repository for
+ * llm_c, whose SDK is not a dependency.
  *
- * llm_a alone publishes an OpenAPI file as well (openai/openai-openapi). The SDK types are newer and contain it: the
- * file of 2026-08-21 (version 2.3.0) has no operation of Agents, Live, vaults, external keys or workload identity,
- * and each of the 396 names of its request bodies is a name in the types of `openai` 7.57.0 (2026-11-13). Its paths
- * with a URL, a host or a domain need no further row.
+ * Only llm_a also publishes an OpenAPI file (openai/openai-openapi). It adds nothing to the SDK types: the file of
+ * 2026-08-21 (version 2.3.0) has no operation of Agents, Live, vaults, external keys or workload identity, and each of
+ * the 396 names of its request bodies is a name in the types of `openai` 7.57.0 (2026-11-13). Its paths with a URL, a
+ * host or a domain need no further row.
  */
 export function publishedSources(): readonly PublishedSource[] {
   return [sdk(LLM_A_PROVIDER_SIDE, 'openai'), sdk(LLM_B_PROVIDER_SIDE, '@anthropic-ai/sdk'), list()]

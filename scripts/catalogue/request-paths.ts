@@ -1,9 +1,10 @@
 import { type DeclaredType, readDeclaredTypes } from './declared-types.ts'
 
 /**
- * Returns the full paths of the fields of requests (types `…Params` that no other type uses) whose name `isWanted` and which hold texts:
- * `^.tools.*.server_url`, as in `FindRules`. `isRequest` selects among these types. Of paths with the same type and the same last elements, one is enough,
- * because rows are ends of paths.
+ * Returns the full paths of the fields with text in requests, such as `^.tools.*.server_url` (see `FindRules`).
+ * `isWanted` selects fields by their name. `isRequest` selects among the types of requests: types `…Params` that no
+ * other type uses. Several paths with the same type and the same last elements are listed once, because a row of the
+ * table has only the end of a path.
  */
 export function requestPaths(
   declarations: readonly string[],
@@ -22,16 +23,22 @@ export function requestPaths(
 type Walk = {
   readonly index: ReadonlyMap<string, readonly DeclaredType[]>
   readonly isWanted: (name: string) => boolean
-  /** Last elements of the paths of each type. Different types may have the same name. */
+  /**
+   * Ends of the paths that were visited, by type. The key is not the name of a type, because different types may have
+   * the same name.
+   */
   readonly seen: Map<DeclaredType, Set<string>>
   readonly paths: Set<string>
 }
 
-/** Number of last elements by which paths of a type differ; ends of rows are at most one longer. */
+/**
+ * Number of last elements by which the paths of a type are distinguished. The end of a path in a row has at most one
+ * element more.
+ */
 const TAIL = 3
 const MAX_DEPTH = 16
 
-/** The name of a type with its namespaces. */
+/** Matches the name of a type with its namespaces. */
 const NAME = /\b[A-Z][\w.]*/g
 
 function walkType(walk: Walk, type: DeclaredType, path: readonly string[]): void {
@@ -59,19 +66,22 @@ function walkExpression(
   }
 }
 
-/** Returns the last parts of the names that a type mentions. */
+/** Returns the names of the types that a type mentions, without their namespaces. */
 function namesIn({ members, parts }: DeclaredType): readonly string[] {
   const text = [parts, ...members.values()].join(' ')
   return [...text.matchAll(NAME)].map(([name]) => name.split('.').at(-1) ?? name)
 }
 
-/** True if the name at this place of the expression is the type of a list's elements. */
+/** Reports whether the name at this offset of the expression is the type of the elements of a list. */
 function isElement(expression: string, at: number): boolean {
   const before = expression.slice(0, at)
   return before.split('Array<').length > before.split('>').length || /^[\w.]+\[\]/.test(expression.slice(at))
 }
 
-/** Returns the types that a name may mean: in the namespaces around it, else in any file. */
+/**
+ * Returns the types that a name may mean. A type in one of the enclosing namespaces takes precedence over types in any
+ * other place.
+ */
 function resolve({ index }: Walk, name: string, { name: from }: DeclaredType): readonly DeclaredType[] {
   const around = from.split('.')
   const parts = name.split('.')
@@ -83,7 +93,9 @@ function resolve({ index }: Walk, name: string, { name: from }: DeclaredType): r
   return found === undefined ? [] : (index.get(found) ?? [])
 }
 
-/** Types by their names with all, some and none of their namespaces. */
+/**
+ * Returns the types by name. Each type has an entry for its name with all, with some and with none of its namespaces.
+ */
 function indexOf(types: readonly DeclaredType[]): ReadonlyMap<string, readonly DeclaredType[]> {
   const named = types.flatMap((type) => {
     const parts = type.name.split('.')

@@ -1,4 +1,4 @@
-/** Describes the facts of conditions, for `docs/conditions.md`. */
+/** Description of a fact of conditions, for `docs/conditions.md`. */
 export type FactText = {
   readonly content: string
   /** Condition that reads the fact; the tests compile and evaluate it. */

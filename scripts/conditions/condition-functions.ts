@@ -1,7 +1,7 @@
-/** Describes a function or an operator of conditions, for `docs/conditions.md`. */
+/** Description of a function or an operator of conditions, for `docs/conditions.md`. */
 export type FunctionText = {
   readonly content: string
-  /** Condition that is true; the tests evaluate it. */
+  /** Condition whose value is true; the tests evaluate it. */
   readonly example: string
 }
 
@@ -98,7 +98,7 @@ export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
   },
 }
 
-/** Operators with their operands, from those that bind tightest. */
+/** Operators with their descriptions, in descending order of precedence. */
 export const OPERATOR_TEXTS: ReadonlyArray<FunctionText & { readonly operator: string }> = [
   {
     operator: '.',

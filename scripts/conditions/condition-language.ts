@@ -29,7 +29,10 @@ export function conditionFacts(): readonly ConditionFact[] {
   return [...facts, { name: 'now', type: undefined, ...NOW_TEXT }]
 }
 
-/** Returns the functions of the CEL environment. Throws if a function has no description, or a description no function. */
+/**
+ * Returns the functions of the CEL environment. Throws if a function has no description, or if a description has no
+ * function.
+ */
 export function conditionFunctions(): readonly ConditionFunction[] {
   const functions = createCelEnvironment()
     .getDefinitions()

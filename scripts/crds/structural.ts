@@ -73,7 +73,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   items: (value) => ({ items: convert(value as Schema) }),
   // Converts a `const` to an enum of one value, because a structural schema has no `const`.
   const: (value) => ({ enum: [value] }),
-  // In OpenAPI 3.0, `exclusiveMinimum` is a flag beside `minimum`.
+  // In OpenAPI 3.0, `exclusiveMinimum` is a boolean that belongs to `minimum`.
   exclusiveMinimum: (value) =>
     typeof value === 'number' ? { minimum: value, exclusiveMinimum: true } : { exclusiveMinimum: value },
   // Keeps only the formats that Kubernetes supports, because Kubernetes ignores other formats. Patterns need no conversion:

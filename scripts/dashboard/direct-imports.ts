@@ -7,8 +7,8 @@ const IMPORT = /import\s*\{([^}]*)\}\s*from\s*(['"])(@mantine\/(?:core|hooks))\2
 const INDEX_IMPORT = /import\s*\{([^}]*)\}\s*from\s*"(\.\/[^"]+)"/g
 
 /**
- * Replaces imports from the index of a package by imports of the file of each component. Without the replacement, the bundler
- * puts the package into one chunk, and every page loads the components of all pages.
+ * Replaces each import from the index of a package with imports from the files of the imported components. Without the
+ * replacement, the bundler puts the package into one chunk, and every page loads the components of all pages.
  */
 export function directImports(packages: string): Plugin {
   const tables = new Map<string, ReadonlyMap<string, string>>()
@@ -36,7 +36,7 @@ export function directImports(packages: string): Plugin {
   }
 }
 
-/** Reads the index of a package. Returns the file that exports a name, by name. */
+/** Parses the index of a package. Returns the file of each exported name. */
 function readIndex(path: string): ReadonlyMap<string, string> {
   const text = readFileSync(path, 'utf8')
   return new Map(
@@ -47,8 +47,8 @@ function readIndex(path: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns the import of one name: from its file, or from the index when the index itself renames or defines the name. Returns
- * no import for a type, which has no code.
+ * Returns the import of one name from its file. Returns an import from the index if the index itself renames or defines
+ * the name. Returns an empty text for a type, which has no code.
  */
 function lineFor(table: ReadonlyMap<string, string>, name: string, imported: string, local: string): string {
   const alias = imported === local ? local : `${imported} as ${local}`

@@ -67,7 +67,9 @@ function valuesOf(fields: readonly Field[]) {
   )
 }
 
-/** Omits the facts with arbitrary fields, whose names only a request has. */
+/**
+ * Returns the facts without those with arbitrary fields, because only a request determines the names of these fields.
+ */
 function facts() {
   return conditionFacts()
     .filter(({ name }) => !name.endsWith('.NAME'))

@@ -11,7 +11,7 @@ export type ApiField = {
 /** Maximum nesting that the tables show. Deeper fields are in the OpenAPI document. */
 const MAX_DEPTH = 6
 
-/** Lists the fields of a JSON schema, nested ones behind their parent. */
+/** Returns the fields of a JSON schema. The fields of a nested object follow the field that contains the object. */
 export function apiFields(schema: Json): readonly ApiField[] {
   return [...fieldsOf(schema, { root: schema, path: '', depth: 0 })]
 }
@@ -37,7 +37,7 @@ function* fieldsOf(schema: Json, { root, path, depth }: Place): Generator<ApiFie
     const required = (inner['required'] ?? []) as readonly string[]
     for (const [name, field] of Object.entries(objectOf(inner['properties']))) {
       const at = `${path}${step}${name}`
-      // Variants of a union share fields.
+      // Variants of a union may have the same field.
       if (known.has(at)) continue
       known.add(at)
       const own = objectOf(field)
@@ -48,7 +48,10 @@ function* fieldsOf(schema: Json, { root, path, depth }: Place): Generator<ApiFie
   }
 }
 
-/** Returns the objects in a value: itself, the items of its list, the values of its map, and those of each variant. */
+/**
+ * Returns the schemas of the objects in a value: the value itself, the items of a list, the values of a map, and the
+ * objects in each variant of a union.
+ */
 function objectsIn(
   schema: Json,
   root: Json,

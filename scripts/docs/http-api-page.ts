@@ -89,7 +89,7 @@ function operationSection(operation: Operation): string {
   const schemes = schemesOf(operation)
   const caller = schemes === '' ? 'No authentication.' : `Authentication: ${schemes}.`
   return [
-    // As code, because VitePress reads braces at the end of a heading as attributes.
+    // The title is formatted as code, because VitePress reads braces at the end of a heading as attributes.
     `## \`${title}\``,
     `${summary}. ${caller}${right === undefined ? '' : ` Right: \`${right}\`.`}`,
     ...block('Parameters', parameters.length === 0 ? '' : parameterTable(parameters)),
@@ -157,7 +157,10 @@ function page(parts: readonly string[]): string {
   return [...parts, ''].join('\n\n')
 }
 
-/** Returns a stand-in for the services: routes read services only while they answer a request. */
+/**
+ * Returns a placeholder for the services. The routes use services only while they answer a request, and here no request
+ * is sent.
+ */
 function unreadServices(): Services {
   const standIn: object = new Proxy(() => undefined, { get: () => standIn, apply: () => standIn })
   return standIn as Services

@@ -9,8 +9,8 @@ import { httpApiPages } from './http-api-page.ts'
 import { providerSidePage } from './provider-side-page.ts'
 
 /**
- * Writes the documentation to a folder: the pages of `docs/`, the HTTP API, a page for each connector type with its actions, the tables behind
- * the pages about effect classes, held requests and model providers, and the JSON schema of manifests.
+ * Writes the documentation to a folder: the pages of `docs/`, the HTTP API, a page for each connector type with its
+ * actions, the tables about effect classes, held requests and model providers, and the JSON schema of manifests.
  */
 export function writeDocs(root: string, folder: string): void {
   rmSync(folder, { recursive: true, force: true })

@@ -7,7 +7,7 @@ import { brotliCompressSync, constants } from 'node:zlib'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A commit of this repository, extracted to a folder that is removed at disposal. */
+/** A commit of this repository, extracted to a temporary folder. Disposing the value removes the folder. */
 export type Revision = Disposable & { readonly commit: string; readonly checkout: string }
 
 /** Extracts `paths` of a revision, and installs the packages of its lockfile. */

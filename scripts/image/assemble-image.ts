@@ -14,8 +14,8 @@ const COPIED: ReadonlyArray<readonly [from: string, to: string]> = [
 ]
 
 /**
- * Assembles the files of the container image, for a base image with Node, nft and iptables. Returns the path of the folder, whose
- * content is copied to the root of the base image.
+ * Assembles the files of the container image in a folder, whose content is copied to the root of a base image with
+ * Node, nft and iptables. Returns the path of the folder.
  */
 export function assembleImage(dist: string): string {
   const image = join(dist, 'image')

@@ -1,6 +1,6 @@
 import type { Gauges } from '../../sidecar/metrics.ts'
 
-/** Gauges of a gateway without traffic, outside of a pod. */
+/** Values of the gauges of a gateway that has no traffic and runs outside of a pod. */
 export const IDLE_GAUGES: Gauges = {
   activeByAgent: new Map(),
   killEntries: [],

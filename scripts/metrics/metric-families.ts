@@ -6,10 +6,10 @@ import { IDLE_GAUGES } from './idle-gauges.ts'
 
 export type MetricFamily = { readonly name: string; readonly type: string; readonly help: string }
 
-/** The metrics of every component as it serves them, without any traffic. */
+/** The metrics that each component serves if it has no traffic. */
 export type MetricFamilies = {
   readonly gateway: readonly MetricFamily[]
-  /** Served by `GET /internal/metrics` of a gateway, which is not scraped in a cluster. */
+  /** Metrics of `GET /internal/metrics` of a gateway. Prometheus does not read this address in a cluster. */
   readonly internal: readonly MetricFamily[]
   readonly controlPlane: readonly MetricFamily[]
   readonly operator: readonly MetricFamily[]

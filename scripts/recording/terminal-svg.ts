@@ -6,7 +6,7 @@ const [CHARACTER, LINE, MARGIN, BAR] = [7.8, 19, 18, 34]
 /** Seconds for which the complete output stays before it begins again. */
 const REST_S = 8
 
-/** Colours of a line by its beginning; the first that matches counts. */
+/** Styles of a line, each with a pattern for the beginning of the line. The first matching pattern counts. */
 const STYLES: ReadonlyArray<readonly [pattern: RegExp, name: string]> = [
   [/^\$ /, 'command'],
   [/^\d\. |^Every |^The demo /, 'heading'],
@@ -16,8 +16,8 @@ const STYLES: ReadonlyArray<readonly [pattern: RegExp, name: string]> = [
 ]
 
 /**
- * Returns an animated SVG in which the lines appear at their times, in the colours of a dark terminal. Without motion for readers who
- * prefer that. Long lines are wrapped under their beginning.
+ * Returns an animated SVG in which the lines appear at their times, in the colours of a dark terminal. The SVG shows
+ * all lines at once to users who prefer reduced motion. The rest of a long line is on the next line, indented.
  */
 export function terminalSvg(lines: readonly TimedLine[], title: string): string {
   const rows = lines.flatMap(({ atS, text }) =>
@@ -52,7 +52,7 @@ ${texts.join('\n')}
 `
 }
 
-/** Breaks a text at blanks. A word longer than the terminal is cut by its edge. */
+/** Breaks a text at blanks. The edge of the terminal cuts off a word that is longer than a line. */
 function wrapped(text: string): readonly string[] {
   if (text.length <= COLUMNS) return [text]
   const at = text.lastIndexOf(' ', COLUMNS)

@@ -20,8 +20,9 @@ export function fieldsSection({ kind, description, spec }: CrdSource): string {
 }
 
 /**
- * Yields a row for every field of an object and of its nested objects. `known` maps the properties of an object to the path
- * where they are listed first; later objects with the same properties refer to that path.
+ * Yields a row for every field of an object and of its nested objects. `known` maps the properties of an object to the
+ * path at which the section lists them first. The section does not list the same properties again, but refers to that
+ * path.
  */
 function* rowsOf(schema: FieldSchema, path: string, known: Map<string, string>): Generator<Row> {
   const required = (schema['required'] ?? []) as readonly string[]
@@ -37,7 +38,7 @@ function* rowsOf(schema: FieldSchema, path: string, known: Map<string, string>):
   }
 }
 
-/** Returns the schema of the nested object: that of the field itself, or of an entry of its list. */
+/** Returns the schema of a nested object, which is the field itself or an item of its list. */
 function insideOf(field: FieldSchema): { readonly inner: FieldSchema; readonly step: string } {
   if (field['type'] !== 'array') return { inner: field, step: '.' }
   return { inner: (field['items'] ?? {}) as FieldSchema, step: '[].' }

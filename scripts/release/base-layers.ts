@@ -9,7 +9,7 @@ import { type Layer, layerOf } from './oci-layout.ts'
 
 export type BaseLayers = {
   readonly architecture: Architecture
-  /** Debian's packages, then Node. */
+  /** The layer of Debian's packages, then the layer of Node. */
   readonly layers: readonly Layer[]
   readonly debian: readonly DebianPackage[]
   /** Version of Debian, such as `12`. */
@@ -17,8 +17,8 @@ export type BaseLayers = {
 }
 
 /**
- * Returns the layers below the programs: Debian's packages of this machine's release, and this version of Node. Downloads go to
- * `folder`. `timeS`: Unix time of all files.
+ * Returns the layers below the programs: the packages of the Debian release of this machine, and the Node version that
+ * runs this script. Downloads into `folder`. `timeS`: Unix time of all files in the layers.
  */
 export async function baseLayers(
   architecture: Architecture,
@@ -39,8 +39,8 @@ export async function baseLayers(
 }
 
 /**
- * Checksums (Subresource Integrity) of the npm packages with the binary of Node for Linux, of the version of this lockfile. The
- * package `node` of the lockfile does not list them.
+ * Checksums (Subresource Integrity) of the npm packages that contain the binary of this Node version for Linux. The
+ * lockfile contains the package `node` but not these checksums.
  */
 const NODE_PACKAGES = {
   version: '24.21.0',
@@ -57,7 +57,7 @@ function downloadNode(architecture: Architecture, folder: string): string {
   const binary = `node-linux-${architecture === 'amd64' ? 'x64' : architecture}@${version}`
   const args = ['pack', binary, '--pack-destination', folder, '--json', '--loglevel=error']
   const packed = JSON.parse(execFileSync('npm', args, { encoding: 'utf8' })) as object
-  // npm 11 prints a list, npm 12 an object by name.
+  // npm 11 prints a list. npm 12 prints an object with the name of the package as key.
   const [first] = Object.values(packed) as ReadonlyArray<{ readonly filename: string }>
   const file = join(folder, first?.filename ?? '')
   const checksum = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
@@ -66,7 +66,7 @@ function downloadNode(architecture: Architecture, folder: string): string {
   return file
 }
 
-/** Returns a value of os-release(5) as it is written there. */
+/** Returns the value of a field of os-release(5), with its quotes if the file has them. */
 function osRelease(key: string): string {
   return new RegExp(`^${key}=(.*)$`, 'm').exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? ''
 }

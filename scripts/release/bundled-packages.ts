@@ -8,9 +8,9 @@ import { ENTRY_POINTS, SIDECAR_ENTRY_POINT, UNBUNDLED } from '../entry-points.ts
 export type BundledPackage = {
   readonly name: string
   readonly version: string
-  /** SPDX expression of the package. */
+  /** Licence of the package as an SPDX expression. */
   readonly license: string
-  /** Text of the licence file; null when the package has none. */
+  /** Text of the licence file; null if the package has none. */
   readonly licenseText: string | null
 }
 
@@ -38,7 +38,7 @@ export async function bundledPackages(root: string): Promise<readonly BundledPac
   return [...new Set(folders)].sort().map((folder) => readPackage(join(root, folder)))
 }
 
-/** Returns the text of the notices that the licences of bundled packages ask for. */
+/** Returns the notices that the licences of the bundled packages require. */
 export function noticesOf(packages: readonly BundledPackage[]): string {
   const parts = packages.map(({ name, version, license, licenseText }) =>
     [`${name} ${version} (${license})`, '', licenseText?.trim() ?? 'The package has no licence file.'].join(

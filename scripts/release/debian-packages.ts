@@ -13,8 +13,9 @@ export type DebianPackage = {
 }
 
 /**
- * Downloads Debian packages and everything that they depend on into `folder`, which is replaced. They come from the sources of
- * this machine and are verified by apt; nothing is installed. Throws without apt.
+ * Downloads Debian packages and all packages that they depend on into `folder`, and removes the previous content of the
+ * folder. The packages come from the apt sources of this machine, and apt verifies them. Installs nothing. Throws if
+ * the machine has no apt.
  */
 export function downloadDebianPackages(
   architecture: Architecture,
@@ -26,7 +27,7 @@ export function downloadDebianPackages(
   const archives = join(cache, 'archives')
   for (const path of [join(state, 'lists/partial'), join(archives, 'partial')])
     mkdirSync(path, { recursive: true })
-  // Without installed packages, all dependencies are downloaded.
+  // The status file lists no installed packages, so that apt downloads all dependencies.
   writeFileSync(status, '')
   const options = [
     `APT::Architecture=${architecture}`,
@@ -34,7 +35,7 @@ export function downloadDebianPackages(
     `Dir::State=${state}`,
     `Dir::State::status=${status}`,
     `Dir::Cache=${cache}`,
-    // Its user may not enter the folder.
+    // By default, apt downloads as a user that may lack access to the folder.
     'APT::Sandbox::User=root',
   ].flatMap((option) => ['-o', option])
   apt([...options, 'update'])

@@ -9,7 +9,7 @@ import { extract, type Header, pack } from 'tar-stream'
 export type TreeEntry =
   | { readonly type: 'directory'; readonly mode: number }
   | { readonly type: 'symlink'; readonly target: string }
-  /** `capabilities`: value of the extended attribute `security.capability`. */
+  /** `capabilities`: content of the extended attribute `security.capability` of the file. */
   | {
       readonly type: 'file'
       readonly mode: number
@@ -37,8 +37,8 @@ export function addFolder(tree: FileTree, folder: string, prefix: string): void 
 }
 
 /**
- * Adds the entries of a tar archive, under the path that `place` returns; null leaves an entry out. A hard link becomes a copy of its
- * file. Throws for devices and pipes.
+ * Adds the entries of a tar archive. `place` returns the path in the tree for a path in the archive, or null to omit
+ * the entry. A hard link becomes a copy of its file. Throws for devices and pipes.
  */
 export async function addArchive(
   tree: FileTree,
@@ -96,7 +96,7 @@ export function gzip(bytes: Buffer): Promise<Buffer> {
   return buffer(Readable.from([bytes]).pipe(createGzip()))
 }
 
-/** Returns all entries in the order of their paths, with the directories that only follow from a path. */
+/** Returns all entries, sorted by path. Adds the parent directories that the tree does not contain. */
 function withParents(tree: FileTree): ReadonlyArray<readonly [path: string, entry: TreeEntry]> {
   const all = new Map(tree)
   for (const path of tree.keys()) {

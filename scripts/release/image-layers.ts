@@ -6,12 +6,15 @@ import { contentOf, type DebianPackage } from './debian-packages.ts'
 import { addArchive, addFolder, type FileTree, textFile } from './file-tree.ts'
 
 /**
- * Debian packages of the image: what Node needs, the programs that set the capture rules, and a shell for the rule setter under
- * gVisor.
+ * Debian packages of the image: a library that Node needs, the programs that set the capture rules, and a shell for the
+ * rule setter under gVisor.
  */
 export const IMAGE_PACKAGES = ['libstdc++6', 'nftables', 'iptables', 'busybox'] as const
 
-/** Programs of busybox that the rule setter under gVisor runs, and one to look at files with. */
+/**
+ * Programs of busybox in the image. The rule setter under gVisor runs `sh`, `head` and `tr`. Users can read files with
+ * `cat`.
+ */
 const BUSYBOX_PROGRAMS = ['sh', 'head', 'tr', 'cat']
 
 /** User, environment and entry point of the image. */
@@ -21,10 +24,10 @@ export const IMAGE_RUN = {
   Entrypoint: ['node', '--disable-sigusr1', '/app/bin/cli.js'],
 } as const
 
-/** Folders that Debian merged into /usr. Packages of Debian 12 still use both paths. */
+/** Folders that Debian has moved into /usr. Packages of Debian 12 still contain files at both paths. */
 const MERGED = ['bin', 'sbin', 'lib', 'lib64']
 
-/** Folders without use in an image. Copyright files stay. */
+/** Matches files that an image does not need. Copyright files are kept. */
 const LEFT_OUT =
   /^usr\/share\/(?:man|info|locale|lintian|bug|bash-completion)\/|^usr\/share\/doc\/.*\/(?!copyright$)[^/]+$/
 
@@ -40,7 +43,10 @@ const USERS = [
   'chaperone:x:65532:65532:chaperone:/nonexistent:/usr/sbin/nologin',
 ]
 
-/** Returns the layer of Debian's packages, with the merged /usr, the users, and the copy of nft that has the capability. */
+/**
+ * Returns the layer of Debian's packages, with the merged /usr, the users, and a copy of nft that has the file
+ * capability.
+ */
 export async function debianTree(packages: readonly DebianPackage[], osRelease: string): Promise<FileTree> {
   const tree: FileTree = new Map()
   for (const name of MERGED) tree.set(name, { type: 'symlink', target: `usr/${name}` })
@@ -82,7 +88,7 @@ export function programTree(image: string): FileTree {
   return tree
 }
 
-/** Returns the architecture of this machine. Throws for one that the image does not have. */
+/** Returns the architecture of this machine. Throws if the released image does not support it. */
 export function ownArchitecture(): Architecture {
   const own = ARCHITECTURES.find((name) => name === (process.arch === 'x64' ? 'amd64' : process.arch))
   if (own === undefined)

@@ -12,10 +12,10 @@ const MEDIA = {
 
 type Descriptor = { readonly mediaType: string; readonly digest: string; readonly size: number }
 
-/** A layer, compressed. */
+/** A compressed layer of the image. */
 export type Layer = {
   readonly createdBy: string
-  /** Digest of the layer before compression, by which the configuration names it. */
+  /** Digest of the layer before compression. The configuration of the image names the layer by this digest. */
   readonly diffId: string
   readonly content: Buffer
 }
@@ -28,7 +28,7 @@ export type ImageFacts = {
   /** Unix time in seconds. */
   readonly timeS: number
   readonly labels: Readonly<Record<string, string>>
-  /** Fields of the configuration's `config`: user, entry point, variables. */
+  /** Fields of `config` in the configuration of the image: user, entry point, environment variables. */
   readonly run: Readonly<Record<string, unknown>>
 }
 
@@ -39,8 +39,8 @@ export async function layerOf(createdBy: string, tree: FileTree, timeS: number):
 }
 
 /**
- * Returns an OCI image layout (OCI image format 1.1, `image-layout.md`) with one image index, and the digest of that index, by which
- * a registry and a pod name the image.
+ * Returns an OCI image layout (OCI image format 1.1, `image-layout.md`) with one image index, and the digest of that
+ * index. Registries and pods name the image by this digest.
  */
 export function imageLayout(
   facts: ImageFacts,

@@ -1,6 +1,6 @@
 import { partsOfRight, RIGHTS, type Right, ROLES } from '../../core/wire/access/rights.ts'
 
-/** Generates `docs/rights.md` from the table by which the API routes check rights. */
+/** Generates `docs/rights.md` from the table of rights that the API routes use. */
 export function rightsPage(): string {
   const rows = (Object.keys(RIGHTS) as Right[]).map((right) => {
     const { resource, verb } = partsOfRight(right)

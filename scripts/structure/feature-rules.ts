@@ -38,7 +38,10 @@ export function featureViolations(files: readonly SourceFile[]): Violation[] {
   return files.flatMap((file) => [...privateImports(file), ...writesOfRows(file)])
 }
 
-/** Returns the imports of private modules. Type-only imports are allowed, because the composition root passes the values. */
+/**
+ * Returns a violation for each import of a private module. Type-only imports are allowed, because the composition root
+ * passes the values.
+ */
 function privateImports(file: SourceFile): Violation[] {
   const from = featureOf(file.path)
   if (from === undefined) return []

@@ -17,13 +17,13 @@ type Layer = {
   readonly mayNot: RegExp
   readonly because: string
   /**
-   * True: type-only imports are allowed. They have no effect at run time, and a lower layer needs them for the types of
-   * values that a higher layer passes to it.
+   * True if type-only imports are allowed. They have no effect at run time, and a lower layer needs them for the types
+   * of values that a higher layer passes to it.
    */
   readonly allowsTypes?: true
 }
 
-/** Allowed import directions inside and between the folders of the project. */
+/** Forbidden import directions inside and between the folders of the project, each with the reason. */
 const LAYERS: readonly Layer[] = [
   {
     from: /^core\//,

@@ -6,7 +6,9 @@ export type SourceFile = {
   /** Path relative to the project root, with `/` as separator. */
   readonly path: string
   readonly text: string
-  /** The text with comments and the contents of strings replaced by spaces. Line numbers are the same as in `text`. */
+  /**
+   * The text with spaces in place of comments and of the contents of strings. Line numbers are the same as in `text`.
+   */
   readonly code: string
   readonly imports: readonly Import[]
 }

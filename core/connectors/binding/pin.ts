@@ -42,5 +42,8 @@ export type PinEntry = {
   readonly takenAs: readonly string[]
 }
 
-/** Maximum number of pins per request. Approvals are not bound to the states of further actions. */
+/**
+ * Maximum number of pins per request. If the actions of a request have more pins, its approval is not bound to the
+ * states of the pins beyond this number.
+ */
 export const MAX_PINS = 8

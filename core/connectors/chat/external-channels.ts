@@ -34,8 +34,8 @@ function channelsOf(parameters: Parameters): readonly string[] {
 }
 
 /**
- * Look-ups of the chat: whether a channel is shared with another organization. The API resolves neither names nor ids
- * of users, and does not document the member for direct messages. In these cases the class `egress` applies.
+ * Look-ups that find out whether a channel is shared with another organization. The API resolves neither names nor ids
+ * of users, and does not document the response member for direct messages. In these cases the class `egress` applies.
  */
 export const CHAT_LOOK_UPS: LookUps = {
   of(action, { request }) {

@@ -43,8 +43,9 @@ function idsOf({ parameters }: Action): readonly unknown[] {
 }
 
 /**
- * Adds the possible effect class `delegate` to the effect classes if a name shows an agent or an id has no name; else
- * removes it. `answers`: the look-ups of the ids.
+ * Turns the possible effect class `delegate` into an effect class of the action if one of the names belongs to an
+ * agent, or if the name of an id is unknown. Otherwise removes the possible class. `answers`: results of the look-ups
+ * of the ids.
  */
 export function withAgentNames(
   action: Action,

@@ -4,7 +4,7 @@ import type { BodyView, Classification } from '../connector.ts'
 
 const ACTIONS: readonly string[] = ['codehost.issue_label.add', 'codehost.issue_label.set']
 
-/** Sets the parameter `labels` where the body is itself the list of labels, which the API accepts for these actions. */
+/** Sets the parameter `labels` if the body is itself the list of labels, which the API accepts for these actions. */
 export function withLabelList(named: Classification, body: BodyView | undefined): Classification {
   const labels = body?.kind === 'json' && Array.isArray(body.value) ? body.value : null
   if (labels === null || isRefusal(named) || named.kind === 'candidates') return named

@@ -7,10 +7,11 @@ import { completeMutation } from './graphql/complete.ts'
 import { PINNED_NODE } from './node-look-up.ts'
 
 /**
- * Table of pins, one per line: `ACTION | STATE | READ | MEMBER | GIVEN`. READ: look-up paths below the repository, of
- * which the first with a response wins, with a default after `=`; `node:PARAMETER` for a GraphQL node id; `-` if only
- * the request has the state. MEMBER: the response member with the state. GIVEN: the parameter in which the API accepts
- * the state and refuses any other state.
+ * Table of pins, one per line: `ACTION | STATE | READ | MEMBER | GIVEN`.
+ * READ: paths of look-ups below the repository; the first look-up with a response counts. A parameter in a path may
+ * have a default after `=`. `node:PARAMETER` reads a node by its GraphQL id. `-`: only the request names the state.
+ * MEMBER: the response member with the state.
+ * GIVEN: the parameter in which a request may name the state. The API then refuses the action in any other state.
  */
 const TABLE = `
   pr.merge           | head commit     | /pulls/{number}              | head.sha   | sha
@@ -48,7 +49,7 @@ const TABLE = `
 type Row = {
   readonly state: string
   readonly reads: readonly Read[]
-  /** Null if the API accepts the state in no parameter. */
+  /** Parameter in which the API accepts the state; null if there is none. */
   readonly given: string | null
 }
 type Read = { readonly from: string; readonly member: readonly string[] }

@@ -6,7 +6,9 @@ import type { NeededAction, TokenNeed } from '../credentials/token-need.ts'
 import { effectsOf } from '../effects/effects.ts'
 import { once } from '../once.ts'
 
-/** Maximum number of repositories of one token. The token for a request with more is not limited to repositories. */
+/**
+ * Maximum number of repositories of one token. If a request needs more repositories, its token is not limited to any.
+ */
 const MAX_REPOSITORIES = 50
 const REPOSITORY = /^[^/\s]+\/[^/\s]+$/
 /** Permission to change files in the folder of workflows, besides `contents`. */

@@ -3,8 +3,8 @@ import type { AuthScheme } from '../connector.ts'
 import type { BoundConnector } from '../registry.ts'
 
 /**
- * Returns the authentication scheme of the connector. The default of the connector's type completes the scheme of its
- * entry.
+ * Returns the authentication scheme of the connector. If a scheme of the type `header` names no header, the header is
+ * the default of the connector's type, else `Authorization`.
  */
 export function connectorScheme({ entry, connector }: BoundConnector): AuthScheme {
   const { type, header, username } = entry.auth

@@ -1,6 +1,9 @@
 import type { Parameters } from '../../action/action.ts'
 
-/** Authenticated read of a provider that tests a credential, with readers of owner and error in its response. */
+/**
+ * Authenticated read request that tests a credential, with functions that read the owner and the error from its
+ * response.
+ */
 export type IdentityRead = {
   /** Name of the action, a read without a resource. */
   readonly type: string
@@ -9,27 +12,30 @@ export type IdentityRead = {
    * Returns the owner of the credential; null where the response names none. Never throws.
    */
   readonly identity: (body: unknown) => string | null
-  /** Returns the error in a body of status 200; null when there is none. Default: none. */
+  /**
+   * Returns the error in a body with status 200; null if there is none. Absent if the provider reports no error with
+   * 200.
+   */
   readonly error?: (body: unknown) => string | null
 }
 
 const MAX_TEXT = 200
 
-/** Code host: the user of the token. A token of an app installation has none, and gets 403. */
+/** Reads the user of a token of the code host. A token of an app installation has no user and gets 403. */
 export const CODEHOST_IDENTITY: IdentityRead = {
   type: 'codehost.user.get_self',
   parameters: {},
   identity: (body) => text(body, 'login'),
 }
 
-/** Payments: the account of the key. */
+/** Reads the account of a key of the payment provider. */
 export const PAYMENTS_IDENTITY: IdentityRead = {
   type: 'payments.account.get_self',
   parameters: {},
   identity: (body) => joined(text(body, 'business_profile', 'name') ?? text(body, 'email'), text(body, 'id')),
 }
 
-/** Chat: the user and the workspace. The API answers 200 also for a token that it refuses. */
+/** Reads the user and the workspace of a chat token. The API responds with status 200 even if it refuses the token. */
 export const CHAT_IDENTITY: IdentityRead = {
   type: 'chat.auth.test',
   parameters: {},
@@ -37,7 +43,7 @@ export const CHAT_IDENTITY: IdentityRead = {
   error: (body) => (member(body, 'ok') === false ? (text(body, 'error') ?? 'ok: false') : null),
 }
 
-/** Model provider: a list of models, which names no user. */
+/** Lists the models of a model provider. The response names no user. */
 export function modelIdentity(name: string): IdentityRead {
   return { type: `${name}.model.list`, parameters: {}, identity: () => null }
 }

@@ -3,7 +3,7 @@ export type NeededAction = {
   readonly type: string
   /** Target of the action, for example `acme/site`; null if it is not known. */
   readonly target: string | null
-  /** False if it is known that the action changes no file in a folder of workflows. */
+  /** False only if the action certainly changes no file in a folder of workflows. */
   readonly changes_workflows: boolean
 }
 

@@ -19,10 +19,10 @@ export type ActionRequest = {
 const UTF8 = new TextEncoder()
 
 /**
- * Builds the request of an action, then parses and classifies it like a gateway. The request must go to a host of a
- * connector of the action's type and be classified as this action; otherwise a `validation` refusal states the
- * correction. `records`: the gateway's connectors of this type, in the gateway's order; the first one builds the
- * request.
+ * Builds the request of an action, then parses and classifies the request like a gateway. The request must go to a host
+ * of a connector of the action's type, and its classification must be this action. Otherwise a `validation` refusal
+ * states the correction. `records`: the gateway's connectors of this type, in the gateway's order; the first one builds
+ * the request.
  */
 export function requestOfAction(
   records: readonly BoundConnector[],

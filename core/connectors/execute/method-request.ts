@@ -9,8 +9,8 @@ const ENDPOINT = { targetIsAddress: true, basePathIsEnough: false }
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
- * Builds the request of an action of a bare method (`generic.post`). The address is `resource.target`,
- * `parameters.url` or `parameters.path`; `parameters.query` and `parameters.headers` are objects; `parameters.body` is
+ * Builds the request of an action that only names an HTTP method (`generic.post`). The address is `resource.target`,
+ * `parameters.url` or `parameters.path`. `parameters.query` and `parameters.headers` are objects. `parameters.body` is
  * any JSON value, or text with its `content_type`.
  */
 export function methodRequest(
@@ -50,8 +50,8 @@ function queryOf(stated: string, query: unknown): string | Refusal {
 }
 
 /**
- * Matches headers that an action cannot set: those of the connection and of credentials, and those with a parameter of
- * their own (`content_type`).
+ * Matches headers that an action cannot set: headers of the connection, headers with credentials, and headers that have
+ * their own parameter (`content_type`).
  */
 const OWN =
   /^(host|user-agent|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|authorization|proxy-.*)$/i

@@ -33,8 +33,9 @@ export function executeByRows(
 }
 
 /**
- * Selects the first primary row of the action. Another row wins if the spec has values for all parameters in its path,
- * and one of these is neither in the path nor among the fields of the row selected so far.
+ * Selects the row of the action from which the request is built: the first row that is not alternative. A later row
+ * replaces the selected row if the spec has values for all parameters in the path of the later row, and the selected
+ * row has one of these parameters neither in its path nor among its fields.
  */
 function chooseRow(
   rows: readonly Row[],
@@ -86,8 +87,8 @@ function methodOf(row: Row): string {
 }
 
 /**
- * Adds the value that distinguishes this row from the other rows of its path; the value overrides a given parameter.
- * Refuses if the row requires a text that the parameters lack.
+ * Adds the value that distinguishes this row from the other rows of the same path. The value overrides a parameter of
+ * the spec. Returns a refusal if the row requires a text that the parameters lack.
  */
 function sayWhich(
   when: Discriminator,

@@ -7,8 +7,8 @@ import type { Handle } from '../handles/handle.ts'
 import type { ProviderAct } from '../provider-side/kinds.ts'
 
 /**
- * Classifies a request by the first bytes of its body. `announced` classifies by the request line, `scan` finds how
- * many bytes are needed, `read` reads the commits in these bytes.
+ * Classifies a request by the first bytes of its body. `announced` classifies by the request line, `scan` determines
+ * how many bytes are needed, `read` reads the commits in these bytes.
  */
 export type HeadReader = {
   readonly maxBytes: number

@@ -70,8 +70,8 @@ function coversOthers(pattern: Pattern): boolean {
 const connectorTypes = once(() => [...createCatalogue().connectors])
 
 /**
- * Declared parameter names of the catalogue rows, by action type; null for an action with a row that has neither a template
- * nor parameters.
+ * Declared parameter names of the catalogue rows, by action type. The value is null if a row of the action has neither
+ * a template nor parameters.
  */
 const declared = once(() => {
   const { connectors, rows } = createCatalogue()
@@ -91,7 +91,7 @@ const declared = once(() => {
 const PUSHED = ['ref', 'sha', 'before']
 /** Actions of pushes, which also have the parameters of the pushed reference. */
 const PUSHES = ['git.push', 'branch.create', 'branch.delete'].map((name) => `codehost.${name}`)
-/** Further actions of a push or of a write of a reference, with the parameters of the action beside which they stand. */
+/** Further actions of a push or of another write of a reference. They have the parameters of the main action. */
 const BESIDE_REFERENCES = ['git.force_push', 'tag.create', 'ref.create'].map((name) => `codehost.${name}`)
 
 type Declared = Map<string, Set<string> | null>

@@ -37,7 +37,7 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
   if (names.length === 0) return null
   const members = body?.kind === 'json' && isRecord(body.value) ? Object.keys(body.value) : []
   const fromBody: Pairs = body?.kind === 'form' ? body.fields : members.map((name) => [name, ''])
-  // The strict JSON parser checks the spelling of JSON members.
+  // A JSON body alone needs no check, because the strict JSON parser refuses repeated members and other spellings.
   const pairs =
     query.some(([name]) => isOneOf(names, name)) || body?.kind === 'form' ? [...query, ...fromBody] : []
   const repeated = repeatedName(names, pairs)
@@ -49,9 +49,9 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
 }
 
 /**
- * Refuses a query or form field whose name only some servers treat as one of `names`: with surrounding blanks, in
- * other letter case, `[amount]`, or `thread.ts` and `thread ts` for `thread_ts`. The exact name is accepted. JSON
- * members are compared with the names in `inJson` only.
+ * Refuses a query or form field whose name only some servers treat as one of `names`. Such a name differs by
+ * surrounding blanks, by letter case, by brackets (`[amount]`), or by a dot or blank (`thread.ts` for `thread_ts`). The
+ * exact name is accepted. JSON members are compared with the names in `inJson` only.
  */
 export function judgeSpelling(
   names: readonly string[],
@@ -105,7 +105,10 @@ function isOneOf(names: readonly string[], name: string): boolean {
   return names.some((one) => loose.startsWith(looseName(one)))
 }
 
-/** Merges a plain field and its bracket form into a list of both values, because servers use one or the other. */
+/**
+ * If a field occurs both plain and with brackets, makes the plain field a list of both values, because servers use one
+ * or the other.
+ */
 function withMembers(fields: Record<string, unknown>): Parameters {
   for (const [name, value] of Object.entries(fields)) {
     const bracket = name.indexOf('[')

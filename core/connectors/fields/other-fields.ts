@@ -4,7 +4,7 @@ import type { BodyView } from '../connector.ts'
 import { fieldOf } from '../credentials/field-name.ts'
 import { isSecretField } from '../credentials/secret-names.ts'
 
-/** Maximum total size of the further fields on a card, in characters of JSON: an amount that an approver can review. */
+/** Maximum total size of the further fields on a card, in characters of JSON. An approver can review this amount. */
 const MOST = 16_384
 /** Number of characters of a long value that the card shows. The total length of the value follows them. */
 const BEGINNING = 500
@@ -35,7 +35,8 @@ export function otherFields(
 
 /**
  * Reports whether the further fields of a card are complete, so that equal fields on two cards mean equal fields of the
- * requests. `beginnings` shortens values and omits fields, and `withoutSecrets` replaces values.
+ * requests. They are incomplete if `beginnings` shortened values or omitted fields, or if `withoutSecrets` replaced
+ * values.
  */
 export function areWhole(fields: unknown): boolean {
   if (typeof fields === 'string') return !REPLACED.test(fields)

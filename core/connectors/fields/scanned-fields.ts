@@ -3,7 +3,10 @@ import type { RootMember, ScannedJson } from '../../request/json/json-scanner.ts
 import { exceedsJsonBounds } from '../../request/json/json-size.ts'
 import type { BodyView } from '../connector.ts'
 
-/** Maximum size in bytes of the values that are parsed for the approval card: of one value, and of all together. */
+/**
+ * Maximum sizes in bytes of the values that are parsed for the approval card: `one` for a single value, `all` for the
+ * sum.
+ */
 const PARSED_BYTES = { one: 64 * 1024, all: 1024 * 1024 } as const
 /** Maximum number of bytes that are decoded of a text that is too long to be parsed. */
 const BEGINNING_BYTES = 2 * 1024

@@ -28,8 +28,8 @@ function bounded(reader: MemberReader): MemberReader {
 }
 
 /**
- * Searches each `data:` line of server-sent events as a separate JSON text. The result is that of the first line with
- * the most members; the search ends at a line with all members.
+ * Searches each `data:` line of server-sent events as a separate JSON text. The result is the members of the line in
+ * which most members were found, or of the first such line. The search ends at a line with all members.
  */
 class EventReader implements MemberReader {
   found: ReadonlyMap<number, string> = new Map()
@@ -76,9 +76,9 @@ class EventReader implements MemberReader {
 }
 
 /**
- * Returns a function that finds the next line end (LF or CR) from an offset. The offset must not decrease. The
- * function keeps both positions: most streams contain only one of the two bytes, so the search for the other byte runs
- * once.
+ * Returns a function that finds the next line end (LF or CR) from an offset. The offset must not decrease between
+ * calls. The function stores the next position of each of the two bytes, because most streams contain only one of them:
+ * the search for the other byte then runs once.
  */
 function lineEnds(bytes: Uint8Array): (from: number) => number {
   const next = (byte: number, from: number): number => {

@@ -2,8 +2,8 @@
 export type HandleTable = {
   readonly connector: string
   /**
-   * One line per path segment: the segment, the kind of the id in the segment after it, and words that other
-   * operations have in place of the id (`!compact`).
+   * One line per path segment: the segment, the kind of the id in the next segment, and words with `!` (`!compact`). A
+   * word in the place of the id belongs to another operation and is no id.
    */
   readonly paths: string
   /**

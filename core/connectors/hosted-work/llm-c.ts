@@ -1,8 +1,8 @@
 import type { WorkTable } from './table.ts'
 
 /**
- * Work that llm_c continues after its response, with the cancelling operations. The operation for a trigger pauses it.
- * Source: types of `@google/genai` 2.18.0 (googleapis/js-genai), read 2026-11-28.
+ * Work that llm_c continues after its response, with the cancelling operations. A trigger is paused instead of
+ * cancelled. Source: types of `@google/genai` 2.18.0 (googleapis/js-genai), read 2026-11-28.
  */
 export const LLM_C_WORK: WorkTable = {
   connector: 'llm_c',

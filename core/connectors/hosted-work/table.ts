@@ -2,20 +2,21 @@
 export type WorkTable = {
   readonly connector: string
   /**
-   * One line per kind of work: kind, method, anchor, path. The cancelling request has the path of the starting request
-   * before the anchor segment (`a|b`: either of the two), then `path` with ids in braces. `-` instead of method, anchor
-   * and path: the provider documents no operation that cancels the work and keeps its data.
+   * One line per kind of work: kind, method, anchor, path. The path of the cancelling request is the path of the
+   * starting request up to the anchor segment (`a|b`: one of two segments), followed by `path` with ids in braces. A
+   * line with `-` instead of method, anchor and path means: the provider documents no operation that cancels the work
+   * without deleting its data.
    */
   readonly kinds: string
   /**
-   * One line per starting operation: operation, kind, further action that the request must have (`-`: none), and for
-   * each id its place: a path in the response (`id=response.id`), the end of a header field of the response
-   * (`id=header:location`), or the segment after the named segment in the path of the request (`id=segment:calls`).
+   * One line per starting operation: operation, kind, further action that the request must have (`-`: none), and the
+   * place of each id. A place is a path in the response (`id=response.id`), the end of a header field of the response
+   * (`id=header:location`), or the segment after a named segment in the path of the request (`id=segment:calls`).
    */
   readonly starts: string
   /**
-   * One line per ending operation: operation, kind, and values of `status` in the response that mean the end (`a,b`).
-   * Without values, any 2xx response means the end.
+   * One line per operation whose response shows the end of the work: operation, kind, and the values of `status` in the
+   * response that mean the end (`a,b`). Without values, any 2xx response means the end.
    */
   readonly ends: string
   /** Kinds of work that are batches. A kill switch cancels batches only with `killSwitch.cancelBatches`. */
@@ -27,7 +28,7 @@ export type WorkTable = {
    * select the account.
    */
   readonly headers?: readonly string[]
-  /** Root member of a JSON response that means failure in spite of a 2xx status. */
+  /** Root member of a JSON response that means a failure although the status is 2xx. */
   readonly errorMember?: string
 }
 

@@ -19,10 +19,10 @@ export const eventsB: ProviderEvents = (held) =>
     : null
 
 /**
- * Returns the event format for requests with `alt=sse`; without `alt=sse` the stream is a JSON list. Only known
- * clients get events while the request is held. The google-genai SDKs skip blank lines, but some of their versions
- * fail on other lines without data. Older SDKs (`genai-js`) fail on both. All other clients wait for the response
- * head.
+ * Returns the event format for requests with `alt=sse`; without `alt=sse` the stream is a JSON list. Only clients of
+ * the google-genai SDKs get text while the request is held, and this text is a blank line: the SDKs skip blank lines,
+ * but some of their versions fail on other lines without data. Older SDKs (`genai-js`) fail on both kinds of lines. All
+ * other clients get no bytes until the request is decided.
  */
 export const eventsC: ProviderEvents = (held) => {
   const { query, rawHeaders } = held.request

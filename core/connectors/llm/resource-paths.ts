@@ -85,9 +85,9 @@ export function splitVerb(path: PathSegments, verbs: CustomVerbs): PathSegments 
 }
 
 /**
- * Refuses a path in which servers may disagree about the verb: in a segment other than the last, after a second or an
- * encoded colon, without a resource, or in another spelling. Also refuses a query parameter that replaces the method or
- * headers.
+ * Refuses a path in which servers may disagree about the verb. Such a path has a verb in a segment other than the last,
+ * after a second colon, after an encoded colon, without a resource before it, or in another spelling. Also refuses a
+ * query parameter that replaces the method or headers.
  */
 export function judgeVerbs(request: CanonicalRequest, verbs: CustomVerbs): Refusal | null {
   const { segments, rawSegments, query } = request

@@ -5,8 +5,9 @@ import { acceptsEvents, pathKind } from './endpoint-paths.ts'
 const IDLE = ': the request is in progress\n\n'
 const WAITING = 'Waiting for an approver to answer.'
 /**
- * Progress that each event adds while an approval is pending. The step is smaller than the first progress that a server
- * reports, because the server's notifications follow on the same token, and MCP progress must never decrease.
+ * Amount by which each event increases the progress while an approval is pending. MCP progress must never decrease, and
+ * the server's progress notifications follow with the same token. The amount is small, so that the first progress of
+ * the server is higher.
  */
 const STEP = 0.001
 

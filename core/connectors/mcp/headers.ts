@@ -90,7 +90,7 @@ function methodOf(message: unknown): unknown {
 function nameOf(message: unknown): unknown {
   const params = isRecord(message) ? message['params'] : undefined
   if (!isRecord(params)) return undefined
-  // Each method has one field for its subject (tool, prompt, resource, task). Another field must not replace it.
+  // Each method has one field for its subject (tool, prompt, resource, task). No other field may replace this field.
   const method = String(methodOf(message))
   if (method.startsWith('resources/')) return params['uri']
   return method.startsWith('tasks/') ? params['taskId'] : (params['name'] ?? params['uri'])

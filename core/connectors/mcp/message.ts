@@ -58,7 +58,10 @@ export function nameHidden(message: unknown, config: ConnectorConfig): readonly 
   return found
 }
 
-/** Returns the call as read by a server that converts names to text before it looks up a method or tool. */
+/**
+ * Returns the call as a lenient server reads it: the server converts a list to text before it looks up a method or
+ * tool.
+ */
 function asLooked(call: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const method = asKey(call['method'])
   const looked = typeof method === 'string' ? (resembledMethod(method) ?? method) : method
@@ -153,9 +156,9 @@ const SENDS: ReadonlySet<string> = new Set([
   'completion/complete',
 ])
 /**
- * Matches an address on another host: the schemes with which programs fetch or mount something, alone or before another
- * scheme (`git+ssh:`, `jar:https:`), a file of a host, and a URL without a scheme. Other schemes (`note:`, `postgres:`)
- * are those that servers define for their own resources.
+ * Matches addresses on other hosts: a URL with a scheme with which programs fetch or mount something, alone or before
+ * another scheme (`git+ssh:`, `jar:https:`), a `file:` URL with a host, and a URL without a scheme. Other schemes
+ * (`note:`, `postgres:`) are those that servers define for their own resources.
  */
 const ADDRESS =
   /^(?:(?:[a-z]+[+:])*(?:https?|wss?|ftps?|sftp|tftp|scp|ssh|git|svn|s3[an]?|gs|gcs|abfss?|wasbs?|smb|cifs|nfs|ldaps?|gopher|dict|telnet|rtsp|webdavs?|dav|davs|magnet):|file:[\\/]{2}(?!\/|localhost\/)|[\\/]{2})/i

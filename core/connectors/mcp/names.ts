@@ -8,7 +8,8 @@ const PLAIN = /^[A-Za-z0-9_-]*$/
 const UTF8 = new TextEncoder()
 
 /**
- * Escapes a tool's or method's name as the last segment of an action type. Reversible, because `~` itself is escaped.
+ * Escapes a tool's or method's name as the last segment of an action type. The escaping is reversible, because `~`
+ * itself is escaped.
  */
 function escapeName(name: string): string {
   if (PLAIN.test(name)) return name

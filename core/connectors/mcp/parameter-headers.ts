@@ -9,9 +9,9 @@ export const PARAMETER = 'mcp-param-'
 
 /**
  * Compares parameter headers with the arguments of a tool call. Only the tool's schema maps a header to an argument,
- * and a call does not contain the schema. Therefore the argument of that name, at any depth, must have the header's
- * value; if no argument has that name, any argument must have the value. Clients repeat text, integers and booleans,
- * from the arguments or from objects among them.
+ * and a call does not contain the schema. Therefore an argument with the name of the header, at any depth, must have
+ * the value of the header. If no argument has this name, some argument must have the value. Clients repeat text,
+ * integers and booleans, from the arguments or from objects among them.
  */
 export function judgeParameters(
   mirrored: ReadonlyMap<string, readonly string[]>,

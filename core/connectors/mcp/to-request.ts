@@ -16,8 +16,9 @@ type Message = { readonly method: string; readonly params: Readonly<Record<strin
 
 /**
  * Builds the JSON-RPC request of an MCP action. The arguments of a tool are in `parameters.arguments`. For other
- * methods, `parameters.params` holds the params, or `uri`, `name`, `arguments` and `cursor` hold them one by one. The
- * endpoint is `parameters.url`, the connector's base URL, or `parameters.path` on its only host.
+ * methods, the params of the message are in `parameters.params`, or one by one in `parameters.uri`, `name`, `arguments`
+ * and `cursor`. The endpoint is `parameters.url`, the connector's base URL, or `parameters.path` on the connector's
+ * only host.
  */
 export function mcpRequest(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal {
   if (NO_REQUEST.has(spec.type) || !/^mcp\.(tools|rpc)\./.test(spec.type))
@@ -47,8 +48,8 @@ function endSession(
 }
 
 /**
- * Returns the JSON-RPC text. Any id works, because the connection carries no other message. A notification has no id,
- * because a server would respond to an id.
+ * Returns the JSON-RPC text. Any id is valid, because no other message is sent on the same connection. A notification
+ * has no id, because a server would respond to a message with an id.
  */
 function textOf({ method, params }: Message): string {
   const id = method.startsWith('notifications/') ? {} : { id: 1 }
@@ -109,7 +110,7 @@ function rpcMessage(spec: ExecuteSpec): Message | Refusal {
   if (params === undefined)
     return { method, params: Object.fromEntries(alone.map((name) => [name, spec.parameters[name]])) }
   if (!isRecord(params)) return wrong('parameters.params', 'is an object')
-  // A gateway classifies a request by its params, so a value that the spec states twice must be equal.
+  // A gateway classifies the request by `params`. If the spec states a value in two places, both values must be equal.
   const other = alone.find((name) => JSON.stringify(params[name]) !== JSON.stringify(spec.parameters[name]))
   if (other !== undefined) return wrong(`parameters.${other}`, `differs from parameters.params.${other}`)
   return { method, params }

@@ -23,8 +23,8 @@ export const UNBOUND: readonly MemberPath[] = [
 ]
 
 /**
- * Returns the content of a body that neither the actions (with names and parameters) nor `UNBOUND` cover. The content
- * of a batch is a list `messages`, in order. A body other than an object is returned unchanged.
+ * Returns the content of a body that neither the actions (by name and parameters) nor `UNBOUND` cover. For a batch, the
+ * content is a list `messages`, in order. A body other than an object is returned unchanged.
  */
 export function undescribedMembers(body: unknown, config: ConnectorConfig): unknown {
   if (!Array.isArray(body)) return undescribedOf(body, config)

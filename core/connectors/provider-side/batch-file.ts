@@ -17,9 +17,9 @@ export const UNREAD_FILE = 'an uploaded file, which may contain the requests of 
 const MAX_LINES = 50_000
 
 /**
- * Reads the provider-side acts and the handles of the batch requests in an uploaded file, one JSON object per line. The
- * result is empty if the form states another purpose than `batch`. A file that cannot be parsed counts as one that could
- * contain every possible request.
+ * Reads the provider-side acts and the handles of the batch requests in an uploaded file with one JSON object per line.
+ * The result is empty if the form states another purpose than `batch`. A file that the gateway cannot parse counts as a
+ * file that may contain any request.
  */
 export function* readBatchFile(
   rules: UploadRules,

@@ -55,7 +55,7 @@ export type ProviderAct = {
    * gateway does not read the part of the request with the host. Null: the request names no host.
    */
   readonly reaches: ReachedHost | 'unreadable' | 'unread' | null
-  /** Path of the request field that causes the act, or name of the operation that does. */
+  /** Path of the request field that causes the act, or name of the operation that causes it. */
   readonly field: string
 }
 

@@ -14,8 +14,8 @@ const NO_KINDS: readonly ProviderKind[] = []
 
 /**
  * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
- * a target is dropped if another act of its kind has a target, except an answer to a question of the provider, because
- * the other act answers another question. Refuses a request with more than `MAX_PROVIDER_ACTS`.
+ * a target is omitted if another act of its kind has a target. Answers to questions of the provider are never omitted,
+ * because each answers a different question. Refuses a request with more than `MAX_PROVIDER_ACTS`.
  */
 export function readProviderActs(
   table: CompiledTable,
@@ -182,7 +182,7 @@ function toolActs(
   })
 }
 
-/** Shown in place of a type that is an object or a list. No tool of the table has this type. */
+/** Text that replaces a type that is an object or a list. No tool of the table has this type. */
 const NO_TEXT = '(object or list)'
 
 function rowOf(tools: readonly ToolRow[], type: string): ToolRow | undefined {

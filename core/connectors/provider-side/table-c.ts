@@ -13,7 +13,8 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   opaqueObjects: ['result'],
   toolPlaces: ['tools'],
   toolsByName: true,
-  // Over gRPC: whatever a model does, and content that it keeps for later requests.
+  // The gateway does not read gRPC messages of these operations. A message may cause any act of a model, or contain
+  // content that the provider stores for later requests.
   unreadOperations: [
     ...['content.generate', 'content.generate_stream', 'content.count_tokens', 'answer.generate'],
     ...['embedding.create', 'embedding.create_many', 'prediction.create', 'prediction.start'],

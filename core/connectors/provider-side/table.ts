@@ -13,10 +13,10 @@ export type ProviderTable = {
    */
   readonly tools: string
   /**
-   * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read (`host` of
-   * a URL, `name` of a host, `text`, `unread` for the name of a resource that contains requests, `of=MEMBER` for the
-   * text of another member of the same object, `none`). Optionally
-   * the value that counts (`=true`) or its required prefix or suffix (`~user.`).
+   * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read. The target
+   * is the `host` of a URL, the `name` of a host, a `text`, `unread` for the name of a resource that contains requests,
+   * `of=MEMBER` for the text of another member of the same object, or `none`. A line may end with the value that the
+   * field must have (`=true`), or with a text that it must contain (`~-search-`).
    */
   readonly fields: string
   /** Operations, one per line: name without the connector prefix, kinds of acts. */

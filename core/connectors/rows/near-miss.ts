@@ -81,8 +81,9 @@ export function isStricterElsewhere(
 }
 
 /**
- * Returns all readings of a path by lenient servers: decoded repeatedly until nothing changes, because servers stop at
- * different depths; each with and without decoded slashes as separators, and with and without blank segments.
+ * Returns all readings of a path by lenient servers. The path is decoded repeatedly until nothing changes, because
+ * servers stop at different depths. Each result is returned with and without decoded slashes as separators, and with
+ * and without blank segments.
  */
 export function lenientReadings(segments: readonly string[]): readonly (readonly string[])[] {
   const depths = segments.some((segment) => segment.includes('%')) ? decodings(segments) : [segments]
@@ -94,8 +95,8 @@ export function lenientReadings(segments: readonly string[]): readonly (readonly
 }
 
 /**
- * Separators by which servers split a decoded segment: none, a decoded slash, or also a slash that further decoding
- * would produce.
+ * Separators by which servers split a decoded segment: none, a decoded slash or backslash, or also a slash or backslash
+ * that further decoding would produce.
  */
 const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 

@@ -80,8 +80,8 @@ function chooseByBody(rows: readonly CompiledRow[], body: BodyView): Choice {
 type Members = { readonly values: Readonly<Record<string, unknown>> }
 
 /**
- * Returns the members of a JSON body. The object around them distinguishes them from a refusal, because the agent's
- * JSON could look like a refusal.
+ * Returns the members of a JSON body, wrapped in an object. Without the wrapper, members that the agent chose could
+ * look like a refusal.
  */
 function membersOf(body: BodyView): Members | Refusal {
   switch (body.kind) {

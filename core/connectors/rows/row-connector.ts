@@ -38,8 +38,8 @@ export type RowClassifier = {
 
 /**
  * Classifies a request by the connector's catalogue rows. A request without a row is `<connector>.unmapped.<method>`.
- * For a write method without a row, a server may execute the write rows of other methods of the path, so their actions
- * are candidates as well.
+ * If the method is a write and has no row, a server may execute a write row that the path has for another method, so
+ * the actions of these rows are candidates as well.
  */
 export function parseByRows(
   classifier: RowClassifier,
@@ -219,7 +219,10 @@ function matchRows(classifier: RowClassifier, request: CanonicalRequest, config:
   return judgeUnmatched(tries, request.method, path)
 }
 
-/** Refuses a path without a row if it has an encoded slash or a `;`, or a lenient server would resolve it to a row. */
+/**
+ * Refuses a path without a row if the path has an encoded slash or a `;`, or if a lenient server would resolve the path
+ * to a row.
+ */
 function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSegments): Refusal | null {
   if (path.segments.some((segment) => segment.includes('/'))) {
     return refusal(

@@ -26,7 +26,7 @@ export type Node = {
   leaf: Leaf | null
 }
 
-/** Catalogue rows of one path, by HTTP method. Several rows of one method are candidates of one another. */
+/** Catalogue rows of one path, by HTTP method. If a method has several rows, a request may perform any of them. */
 export type Leaf = { [method: string]: CompiledRow[] | undefined }
 
 /**

@@ -59,9 +59,9 @@ export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boole
 }
 
 /**
- * Adds the write actions of the rows that the Connector declares for the path, whatever their method: a server may
- * execute any of them. Applies to requests with a write method and without a row, including method actions of `generic`
- * and `webhook`.
+ * Adds the write actions of all rows that the Connector declares for the path, whatever their method, because a server
+ * may execute any of them. The function has an effect only on requests with a write method and without a row. Method
+ * actions of `generic` and `webhook` count as requests without a row.
  */
 export function withDeclaredWrites(
   trie: RowTrie,
@@ -111,8 +111,8 @@ export function nameByUserRows(
 const FORMAT = /^(.+)\.(?:json|xml)$/i
 
 /**
- * Returns the readings of a path by frameworks: the path as sent and, before that, the path without its format suffix
- * (`/transfer` for `/transfer.json`) if a row ends in that literal.
+ * Returns the paths that a framework may read. If a row ends in the literal without the format suffix (`/transfer` for
+ * `/transfer.json`), the first path is the one without the suffix. The last path is the path as sent.
  */
 function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
   const sent = { rawSegments, segments }

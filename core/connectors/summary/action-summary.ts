@@ -9,9 +9,9 @@ export type SummarisedAction = {
 export type ActionSummary = { readonly sentence: string; readonly url: string | null }
 
 /**
- * Returns the summary of an action that `SENTENCES` lists; null for other actions, without a target, and without a
- * required parameter of the sentence. Names and values come from the request, so the sentence is untrusted text. The
- * URL always leads to the provider.
+ * Returns the summary of an action that `SENTENCES` lists. Returns null for other actions, and for an action without a
+ * target or without a parameter that the sentence requires. Names and values come from the request, so the sentence is
+ * untrusted text. The URL always leads to the provider.
  */
 export function actionSummary(action: SummarisedAction): ActionSummary | null {
   const write = Object.hasOwn(SENTENCES, action.action_type) ? SENTENCES[action.action_type] : undefined
@@ -37,7 +37,7 @@ const MAX_VALUE = 120
 
 /** Methods of a merge, as parameters name them. */
 const MERGE_METHODS = ['merge', 'squash', 'rebase']
-/** Verb of a review by its event. A review without an event is a draft. */
+/** Verb of a review, by the event that the request states. A review without an event is a draft. */
 const REVIEWS: Readonly<Record<string, string>> = {
   APPROVE: 'Approve',
   REQUEST_CHANGES: 'Request changes to',

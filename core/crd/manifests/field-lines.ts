@@ -7,7 +7,7 @@ export type FieldLines = Readonly<Record<string, number>>
 /** Maximum length of a path, in UTF-16 code units. A field with a longer path is omitted. */
 export const MAX_FIELD_PATH = 1_000
 
-/** Returns the line of a field, or of its nearest parent that has one; null without any line. */
+/** Returns the line of a field, or of its nearest parent with a known line; null if no line is known. */
 function lineOfField(lines: FieldLines, path: readonly string[]): number | null {
   for (let length = path.length; length >= 0; length--) {
     const line = lines[path.slice(0, length).join('.')]

@@ -49,7 +49,8 @@ const YAML = { aliasDuplicateObjects: false, lineWidth: 110 } as const
 
 /**
  * Returns manifests that are equivalent to the rows. Connectors refer to a Secret instead of containing a credential.
- * `isWhole` is true for the rows of a whole installation, where a missing default policy was removed by a user.
+ * `isWhole` is true if the rows are those of a whole installation. A default policy that is missing among these rows
+ * was removed by a user.
  */
 export function rowManifests(
   rows: ManifestRows,

@@ -17,10 +17,7 @@ export type FormerField = {
 
 const ADMITTED_KINDS = ['permissions', 'policies', 'connectors', 'agents']
 
-/**
- * Every former field. If only the form of the value changed, `to` is the field's own name and the field is still
- * valid.
- */
+/** All former fields. If only the form of the value has changed, the field is still valid, and `to` is its own name. */
 export const FORMER_FIELDS: readonly FormerField[] = [
   { kind: 'Gateway', path: ['spec', 'topology'], rewriting: 'removed', to: null },
   { kind: 'Gateway', path: ['spec', 'killSwitch', 'scopes'], rewriting: 'scopes', to: 'scopes' },

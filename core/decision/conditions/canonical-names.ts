@@ -20,9 +20,9 @@ export type NameReading = {
 }
 
 /**
- * Returns edits that make a condition compare names like the provider does. In `==`, `!=` and `in`, literals become
- * canonical. Other facts that are compared with names become canonical during evaluation. Throws ShapeError for any
- * other use of a name with a literal that is not canonical, because that condition could never match.
+ * Returns edits that make a condition compare names as the provider does. Literals in `==`, `!=` and `in` become
+ * canonical. Facts that are compared with names become canonical during evaluation. Throws ShapeError if a condition
+ * uses a name in any other way with a literal that is not canonical, because that condition could never match.
  */
 export function canonicalEdits(root: CelNode, reading: NameReading): readonly Edit[] {
   const edits: Edit[] = []
@@ -73,14 +73,14 @@ function literalEdits(comparison: NameComparison, { kind, reading }: Judged): re
 function canonicalPart(kind: NameKind, text: string, { operations }: NameComparison): string {
   const isEnd = operations.length === 1 && calledName(operations[0] as CelNode) === 'endsWith'
   if (kind === 'repository' && isEnd) return text.toLowerCase().replace(/(?:\.git)+$/, '')
-  // Without a colon after it, the text may be a part of the owner, which is compared without case.
+  // Text without a colon may be a part of the owner, which is compared without case.
   if (kind === 'branch' && !isEnd && !text.includes(':')) return text.toLowerCase()
   return canonicalName(kind, text)
 }
 
 /**
- * Throws ShapeError if a comparison of all fields at once has a literal that no name equals. The fields mix names and
- * other values, so no edit can make them canonical.
+ * Throws ShapeError if a condition compares all parameters at once with a literal that no canonical name equals. The
+ * parameters contain names and other values, so no edit can make all of them canonical.
  */
 function judgeMixed(comparison: NameComparison, reading: NameReading): void {
   for (const { node } of comparison.literals) {

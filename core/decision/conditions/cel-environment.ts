@@ -105,7 +105,10 @@ function oneValue(value: unknown): unknown {
   return Array.isArray(value) ? refuseList() : value
 }
 
-/** Throws, because comparing a repeated parameter, which is a list, with one value is neither true nor false. */
+/**
+ * Throws for a repeated parameter that a condition compares with one value. The value of the parameter is a list, so
+ * the result of the comparison would be neither true nor false.
+ */
 function refuseList(): never {
   throw new Error('a list cannot be compared with a single value')
 }

@@ -121,8 +121,8 @@ function resourceOf(input: PlacedInput): Parameters {
 }
 
 /**
- * Returns the target; if it is the address of the request, with the decoded path of `request.path`, and `UNKNOWN` if
- * that path is unknown.
+ * Returns the target of the action. If the target is the address of the request, returns it with the decoded path of
+ * `request.path`, or returns `UNKNOWN` if that path is unknown.
  */
 function decodedTarget(target: string, { request }: PlacedInput): string | typeof UNKNOWN {
   if (request === undefined || target !== request.host + request.raw_path) return target
@@ -130,8 +130,8 @@ function decodedTarget(target: string, { request }: PlacedInput): string | typeo
 }
 
 /**
- * Adds a parameter `items` for `items[0]` and `items[]` if there is none, because servers read these names as a list
- * `items`.
+ * Adds a list `items` for the parameters `items[0]` and `items[]` if no parameter has the name `items`, because servers
+ * read these parameters as a list of that name.
  */
 function withPlainNames(parameters: Parameters): Parameters {
   const plain: Record<string, unknown> = {}

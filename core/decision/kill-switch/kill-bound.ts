@@ -11,7 +11,7 @@ const REASON_LENGTH = 200
 
 export type BoundedKills = {
   readonly entries: readonly KillEntry[]
-  /** True if no entry was replaced. */
+  /** True if `boundedKills` replaced no entry. */
   readonly isWhole: boolean
 }
 

@@ -12,7 +12,7 @@ export type KillSubject = {
   readonly gateway: string
   readonly agent: string | null
   readonly agentId: string | null
-  /** Null for a request from outside of a pod. */
+  /** Instance of the agent; null for a request from outside of a pod. */
   readonly instance: Instance | null
   readonly connectors: readonly string[]
 }
@@ -65,8 +65,8 @@ export const KILL_SCOPE_FORMS =
 /** Reports whether the text is a valid scope. The subject of the scope need not exist yet. */
 export function isKillScope(scope: string): boolean {
   const { kind, name } = parseScope(scope)
-  // Names of agents and gateways may contain blanks. But a text with blanks and without a kind is more likely a
-  // sentence.
+  // Names of agents and gateways may contain blanks. A text with blanks and without a kind is refused nevertheless,
+  // because such a text is more likely a sentence than a name.
   return name !== '' && (kind !== null || !/[\s:]/.test(name)) && !CONTROL.test(name)
 }
 

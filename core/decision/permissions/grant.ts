@@ -10,15 +10,15 @@ export type GrantFacts = {
   readonly unread_body?: unknown
   readonly target: string | null
   readonly parameters: Readonly<Record<string, unknown>>
-  /** Path and query; null without a request. */
+  /** Path and query of the held request; null if no request is pending. */
   readonly path: string | null
   readonly body_sha256: string | null
   readonly access_request?: boolean | undefined
 }
 
 /**
- * Returns the reason why no grant can cover a held request, as a sentence; null if a grant can. `policyObstacle` checks
- * whether the policies that hold the request permit a grant.
+ * Returns the reason why no grant can cover a held request, as a sentence; null if a grant can. Does not check whether
+ * the policies that hold the request permit a grant (see `policyObstacle`).
  */
 export function grantObstacle(facts: GrantFacts): string | null {
   const { held_by, risk_score, unread_body, target, access_request } = facts
@@ -48,7 +48,7 @@ function hasOnlyUnnamedContent({ access_request, parameters, path, body_sha256 }
 /** Hex SHA-256 of an empty body. */
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-/** Returns the query of a path, without `?`; null without one. */
+/** Returns the query of a path, without `?`; null if the path has none. */
 export function queryOf(path: string | null): string | null {
   const at = path?.indexOf('?') ?? -1
   return path === null || at === -1 ? null : path.slice(at + 1)
@@ -63,7 +63,7 @@ export type PolicyInForce = {
 
 /**
  * Returns the reason why the policies that hold a request permit no grant, as a sentence; null if they permit one.
- * `inForce`: the active versions of these policies; a policy that changed or is built in is missing.
+ * `inForce`: the active versions of these policies, without built-in policies and policies that have changed since.
  */
 export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInForce[]): string | null {
   for (const { ref, rule } of policies) {
@@ -78,7 +78,7 @@ export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInF
 
 /** Values that a grant compares. */
 export type ComparedValues = {
-  /** Compared values by parameter name. If `isExact` is true, all parameters of the card. */
+  /** Compared values by parameter name. If `isExact` is true, the values of all parameters of the card. */
   readonly values: Readonly<Record<string, unknown>>
   /** True if a covered request must have exactly the same parameters, other fields and query. */
   readonly isExact: boolean

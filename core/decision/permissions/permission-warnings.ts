@@ -64,8 +64,8 @@ function idleEffect(connectorType: string, effect: string): string | null {
 }
 
 /**
- * Reports whether the pattern covers only requests that no catalogue row describes. Besides `<connector>.*`, only
- * these patterns can allow them.
+ * Reports whether the pattern covers only requests that no catalogue row describes. Such a request is allowed only by
+ * one of these patterns or by `<connector>.*`.
  */
 function isUnmappedPattern(pattern: string, prefix: string): boolean {
   const unmapped = `${prefix}unmapped.`

@@ -16,9 +16,9 @@ export const CHANNEL_ID = /^[CG][A-Z0-9]{1,63}$/
 
 /**
  * Returns the built-in policy that keeps agents out of the channel in which approvers answer: agents can neither write
- * there, nor read, change or rename the content. Requests must contain the channel's id, because the provider resolves
- * names only at execution. If the configured channel is not an id, the policy cannot compare channels and denies all
- * of them.
+ * to the channel nor read, change or rename its content. Requests must contain the channel's id, because the provider
+ * resolves names only at execution. If the configured channel is not an id, the policy cannot compare channels and
+ * denies all of them.
  */
 export function approvalsChannelPolicy(channel: string): PolicyEntry {
   const id = idOf(channel)
@@ -49,9 +49,9 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
 }
 
 /**
- * Returns the built-in policy that keeps agents out of the approvers' channel over connectors of other types at hosts
- * of the chat. Requests of these connectors have no channel fields, so all are denied. For MCP, only calls that name
- * the channel, or that cannot be compared with it, are denied. Incoming webhooks are allowed.
+ * Returns the built-in policy that keeps agents out of the approvers' channel if they use Connectors of other types for
+ * hosts of the chat. Requests of these Connectors have no channel fields, so all are denied. For MCP, only calls that
+ * name the channel, or that cannot be compared with it, are denied. Incoming webhooks are allowed.
  */
 export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`

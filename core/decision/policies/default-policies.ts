@@ -11,9 +11,9 @@ export type DefaultPolicy = {
 const PRIORITY = 10
 
 /**
- * Policies of a new organization for actions submitted to v1: destructive actions are denied, low risk passes, all
- * other actions require approval. The policies do not apply to proxied requests (`has(request.method)`), because the
- * gateway's permissions deny these by default. They do not match actions of unknown providers either.
+ * Policies of a new organization for actions submitted to v1: destructive actions are denied, actions of low risk are
+ * allowed, all other actions require approval. The policies do not apply to proxied requests (`has(request.method)`),
+ * because the gateway's permissions deny these by default. The policies do not match actions of unknown providers.
  */
 export const DEFAULT_POLICIES: readonly DefaultPolicy[] = [
   {

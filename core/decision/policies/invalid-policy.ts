@@ -52,8 +52,8 @@ function entryOf(
 const RULE = { name: POLICY_INVALID, conditions: [], decision: 'deny' as const, approver_groups: [] }
 
 /**
- * Reports whether the scope is probably misspelt: it names unknown actions, or does not cover actions that the
- * policy's tests expect to be denied or held.
+ * Reports whether the scope is probably misspelt. This is the case if it names unknown actions, or if it does not cover
+ * actions that the policy's tests expect to be denied or held.
  */
 function contradicts(entry: PolicyEntry, tests: readonly PolicyTest[]): boolean {
   if (unknownActions(entry.document.scope.actions).length > 0) return true

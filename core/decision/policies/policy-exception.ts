@@ -120,7 +120,10 @@ function exceptionRule(
   }
 }
 
-/** Leaves room for the suffix and a number in the name of a rule, which has at most 128 characters. */
+/**
+ * Maximum length of the first part of a rule's name. A suffix and a number follow, and the whole name may have at most
+ * 128 characters.
+ */
 const MAX_STEM = 100
 
 function freeName(stem: string, taken: ReadonlySet<string>): string {
@@ -158,8 +161,9 @@ const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\u00a0\u2000-\u200a\u3000]/gu
 const MAX_VALUE = 200
 
 /**
- * Returns tests that the exception may pass: without the request, and with its method, host and path. The tests do not
- * have the environment, the risk hints and the body of the request, so a rule with conditions on these may pass none.
+ * Returns tests that may show that the exception covers the request: one test of the action alone, and one with the
+ * method, host and path of the request. The tests do not contain the environment, risk hints and body of the request.
+ * If the rule has conditions on these facts, all tests may fail.
  */
 function possibleTests(facts: ExceptionFacts, held: PolicyRule, rule: AddedRule): readonly TestInput[] {
   const { agent, actionType: type, connector, target, request } = facts
@@ -178,7 +182,7 @@ function possibleTests(facts: ExceptionFacts, held: PolicyRule, rule: AddedRule)
     expect: { outcome: 'allow', rule: rule.name },
   }
   const tests = [test, ...(request === null ? [] : [{ ...test, request: withoutQuery(request) }])]
-  // YAML would contain such characters unescaped.
+  // Removes tests with hidden characters, because YAML would contain these characters unescaped.
   return tests.filter((one) => JSON.stringify(one).search(HIDDEN) === -1)
 }
 

@@ -12,13 +12,13 @@ import { policyLabel } from './rule-label.ts'
 export type Opinion = {
   readonly policy: CompiledPolicy
   readonly rule: CompiledRule
-  /** Error of a condition that could not be evaluated. Null unless the rule matched because of the error. */
+  /** Error of a condition that could not be evaluated, if the rule matched because of this error; null otherwise. */
   readonly error: string | null
 }
 
 /**
- * Combined result of all policies. `verdict` is null if no policy matched, or only policies of the tier `platform`
- * matched and allow.
+ * Combined result of all policies. `verdict` is null if no policy matched. It is also null if only policies of the tier
+ * `platform` matched and all of them allow.
  */
 export type PolicyVerdict = {
   readonly verdict: Verdict | null

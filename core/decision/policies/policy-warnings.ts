@@ -42,8 +42,8 @@ function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
 }
 
 /**
- * Returns warnings about deny and require_approval rules that read names as the agent sent them. The provider ignores
- * case in names, so an agent could evade the rule by another spelling.
+ * Returns warnings about deny and require_approval rules that compare names as the agent sent them. The provider
+ * ignores case in names, so an agent could evade such a rule by another spelling.
  */
 function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
   const patterns = scope.actions.filter((text) => text !== '*').map(parsePattern)

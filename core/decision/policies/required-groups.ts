@@ -10,8 +10,8 @@ export type RequiredGroups = {
   readonly policy: string
   readonly groups: readonly string[]
   /**
-   * True if one approver counts for only one set. A single set with `distinct` applies this to all sets of the
-   * request.
+   * True if one approver counts for only one set. If `distinct` is true in one set of a request, it applies to all sets
+   * of the request.
    */
   readonly distinct: boolean
 }

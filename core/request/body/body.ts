@@ -190,8 +190,8 @@ function takeInString(state: State, byte: number): void {
 }
 
 function takeOutside(state: State, byte: number): void {
-  // The text is not a JSON object: a byte before or after the object, or one that JSON does not contain outside of
-  // strings, such as those of comments, other quotes and bare words.
+  // The text is not a JSON object if this byte is before or after the object, or if JSON does not contain the byte
+  // outside of strings (comments, other quotes, bare words).
   if (state.isClosed || (state.depth === 0 && byte !== 0x7b) || OUTSIDE_STRINGS[byte] !== 1) {
     state.isBroken = true
   } else if (byte === 0x22) {

@@ -83,7 +83,8 @@ function headEndOf(bytes: Uint8Array, { start, end }: Part): number {
 }
 
 /**
- * Reports whether a lone LF or CR precedes the boundary anywhere, because lenient parsers treat that as a delimiter.
+ * Reports whether a lone LF or CR precedes the boundary anywhere, because lenient parsers treat these bytes as the
+ * start of a delimiter.
  */
 function hidesBoundary(text: string, delimiter: string): boolean {
   for (let at = text.indexOf(`\n${delimiter}`); at !== -1; at = text.indexOf(`\n${delimiter}`, at + 1)) {

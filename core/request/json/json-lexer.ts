@@ -191,7 +191,10 @@ function skipPlainBlocks(bytes: Uint8Array, from: number, limit: number): number
   return start + at * words.BYTES_PER_ELEMENT
 }
 
-/** Returns a word with the highest bit of at least one byte set if a byte is a quote, a backslash or below 0x20. */
+/**
+ * Returns a word in which the highest bit of at least one byte is set if the given word contains a quote, a backslash
+ * or a byte below 0x20.
+ */
 function marksOf(word = 0): number {
   const quote = (word ^ 0x22222222) - 0x01010101
   const slash = (word ^ 0x5c5c5c5c) - 0x01010101

@@ -42,7 +42,7 @@ export type ScannedJson = {
   readonly members: readonly RootMember[]
   /** Number of members of the root. */
   readonly memberCount: number
-  /** Members that the rules of `find` select, in text order; empty without `find`. */
+  /** Members that the rules of `find` select, in text order; empty if there are no rules. */
   readonly found: readonly FoundMembers[]
 }
 
@@ -206,7 +206,7 @@ export class JsonScanner {
     const kept = paths?.members.get(key) ?? null
     const other = paths === null || kept !== null ? null : foldsTo(paths, key)
     if (other !== null) return couldBe(key, other)
-    // V8 finds a member faster by the name in the path, which is internalized, than by a new string.
+    // The name in the path is an internalized string. V8 finds a member faster by this name than by a new string.
     frame.key = kept?.name ?? key
     frame.next = kept
     this.#finder?.key(key)

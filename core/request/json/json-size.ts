@@ -10,8 +10,8 @@ const QUOTE = 0x22
 const COMMA = 0x2c
 
 /**
- * Reports whether a text has more objects, lists, keys or elements than the bounds allow. Reads only the structure of
- * the text, and stops at the bound. For texts that `parseStrictJson` does not check.
+ * Reports whether a text has more objects, lists, keys or elements than the bounds allow. The function is for texts
+ * that `parseStrictJson` does not check. It reads only the structure of the text, and stops at the bound.
  */
 export function exceedsJsonBounds(text: string, bounds: JsonBounds = BOUNDS): boolean {
   const left = { nodes: bounds.nodes, commas: bounds.commas }

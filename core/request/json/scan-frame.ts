@@ -4,15 +4,15 @@ import type { KeySet } from './strict-json.ts'
 /** State of an open object or list. */
 export type Frame = {
   isObject: boolean
-  /** Empty for a list. */
+  /** Keys of the object so far; empty for a list. */
   keys: KeySet
   /** Paths of the members to keep below this object or list; null if there are none. */
   paths: MemberPaths | null
   /** Name of the current member. */
   key: string
   /**
-   * Paths to keep in the value that follows: of the current member, or of the elements of a list; null if there are
-   * none.
+   * Paths to keep in the next value, which is the value of the current member or an element of the list; null if there
+   * are none.
    */
   next: MemberPaths | null
   keyCount: number

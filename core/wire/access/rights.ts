@@ -20,15 +20,16 @@ type RightEntry = {
    */
   readonly isNamespaced?: true
   /**
-   * Kinds of objects that the routes of the right write. With `DASHBOARD_EDITING=yaml`, these routes return 409 with
-   * the manifest to commit.
+   * Kinds of objects that the routes of this right write. With `DASHBOARD_EDITING=yaml`, these routes store nothing and
+   * return 409 with the manifest that the user must commit.
    */
   readonly writes?: readonly ResourceKind[]
 }
 
 /**
  * Rights of users, as `resource/verb`. Users of the installation have a right by their role. Callers of a cluster have
- * it by RBAC, for the verb on this resource of the API group `chaperone.dev`. Every route for users requires a right.
+ * a right by RBAC: they need the verb on this resource of the API group `chaperone.dev`. Every route for users requires
+ * a right.
  */
 export const RIGHTS = {
   'records/get': {
@@ -99,7 +100,10 @@ export const RIGHTS = {
 
 export type Right = keyof typeof RIGHTS
 
-/** Returns the namespaces in which a user needs the right to use its routes. */
+/**
+ * Returns where a user needs the right to use its routes: `namespaces` means at least one namespace, `cluster` means
+ * all.
+ */
 export function reachOf(right: Right): Reach {
   const entry: RightEntry = RIGHTS[right]
   return entry.isNamespaced === true ? 'namespaces' : 'cluster'

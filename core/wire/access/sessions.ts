@@ -32,8 +32,8 @@ export const OwnerLinkReply = Ok.extend({ owner_link: z.string().nullable() })
 export const RedeemOwnerLinkBody = z.strictObject({ setup_token: z.string().min(1).max(200) })
 
 /**
- * Mode in which users edit Gateways, Connectors, Permissions and Policies. With `yaml`, an edit returns 409 with the
- * manifest to commit.
+ * Mode in which users edit Gateways, Connectors, Permissions and Policies. With `yaml`, an edit stores nothing and
+ * returns 409 with the manifest that the user must commit.
  */
 export const EditingMode = z.enum(['rows', 'yaml'])
 
@@ -80,7 +80,9 @@ export const StartSignInBody = z.strictObject({
 export const StartSignInReply = Ok.extend({ url: z.string() })
 /** Query of the browser. It may have unknown parameters, because proxies may add some. */
 export const BeginSignInQuery = z.looseObject({ request: z.string().min(1).max(4_000) })
-/** Response of the identity provider. The OIDC client validates its parameters. */
+/**
+ * Query of the request to which the identity provider redirects the browser. The OIDC client validates the parameters.
+ */
 export const SignInCallbackQuery = z.looseObject({})
 export const ExchangeBody = z.strictObject({ code: Bytes32, secret: Bytes32 })
 

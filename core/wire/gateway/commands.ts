@@ -1,21 +1,21 @@
 import * as z from 'zod'
 
 /**
- * Identification of a kill switch that a gateway forwards. The gateway creates `id`, which makes repetitions
- * idempotent: a repeated activation does not activate a deactivated kill switch again.
+ * Kill switch that a gateway forwards to the control plane. The gateway creates `id`, so that the control plane
+ * recognizes a repeated request: a repeated activation does not activate a deactivated kill switch again.
  */
 export const ForwardedKillSwitch = z.object({
   id: z.uuid(),
   /**
-   * Time since the activation in ms; only in a repeated attempt, because the control plane may then already have
+   * Time since the activation in ms. Present only in a repeated attempt, because the control plane may already have
    * stored and deactivated the kill switch.
    */
   retried_after_ms: z.number().int().min(0).optional(),
 })
 
 /**
- * Command of a gateway's internal API that its control plane executes (spec 4.2). The gateway returns the response
- * `{status, body}` unchanged.
+ * Command that a gateway receives over its internal API and that the control plane executes (spec 4.2). The gateway
+ * returns the response `{status, body}` unchanged.
  */
 export const CommandBody = z.discriminatedUnion('command', [
   z.object({ command: z.literal('connectors.add'), input: z.unknown() }),

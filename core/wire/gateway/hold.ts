@@ -86,7 +86,10 @@ export const HoldBody = z.object({
   effects: EffectList.optional(),
   /** States of the target that the approval binds. Older gateways do not send them. */
   pins: z.array(PinView).max(64).optional(),
-  /** Id of a group of requests in one process that wait for the same approval. Older gateways do not send it. */
+  /**
+   * Id of a group of requests in one process. All requests of the group need the same approval. Older gateways do not
+   * send it.
+   */
   asker: Asker.optional(),
   /** Rules that hold the request; absent if no grant can cover it. Older gateways do not send them. */
   held_by: HeldBy.optional(),
@@ -101,9 +104,9 @@ export const LeaveBody = z.object({ binding: z.string(), asker: Asker })
 
 /**
  * Response to `HoldBody`. `created` and `joined`: the request waits for a new or an already pending approval.
- * `approved`: an approval within the retry window has not been used yet. `deferred`: the request executes a v1 action;
- * the gateway refuses it now, and it is repeated after the approval is answered. The status is 429 if too many
- * approvals are pending.
+ * `approved`: an approval within the retry window has not been used yet. `deferred`: the request executes a v1 action,
+ * and the gateway refuses it now; after the approval, the decision token of the action is valid again, so that the
+ * agent can repeat the execution. The status is 429 if too many approvals are pending.
  */
 export const HoldReply = z.object({
   outcome: z.enum(['created', 'joined', 'approved', 'deferred']),

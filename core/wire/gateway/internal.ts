@@ -137,8 +137,8 @@ export const ConnectorAdd = z.strictObject({
   /** Extension for the type `mcp`: paths that accept JSON-RPC. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
   /**
-   * Extension. With `opaque`, requests can be held although the gateway cannot read their bodies; the approval card
-   * then states that.
+   * Extension. With `opaque`, the gateway can hold requests whose bodies it cannot read. The approval card then states
+   * that the body was not read.
    */
   bodies: z.enum(['opaque']).optional(),
 })

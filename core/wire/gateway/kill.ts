@@ -20,8 +20,8 @@ export const KillEntry = z.object({
 })
 
 /**
- * Position of a state in the total order over all replicas. A state with a higher epoch is later; within an epoch, one
- * with a higher revision. The database assigns both numbers.
+ * Position of a state in the total order over all replicas. The state with the higher epoch is later. Within an epoch,
+ * the state with the higher revision is later. The database assigns both numbers.
  */
 export const StateOrder = z.object({ epoch: z.number().int(), revision: z.number().int() })
 

@@ -1,20 +1,21 @@
 import * as z from 'zod'
 
 /**
- * State of a short-lived secret, which was minted with a stored secret that stays in the control plane. From
+ * State of a short-lived secret, which the control plane obtains with a stored secret and sends in place of it. From
  * `expires_at` on, the gateway refuses requests with 503 and `error`.
  */
 export const MintedSecret = z.object({
   /** Serial number of the secret. Each new secret of the Connector has a higher one. */
   serial: z.number(),
-  /** Time at which the secret expires, ISO 8601; null without a secret. */
+  /** Time at which the secret expires, ISO 8601; null if there is no secret. */
   expires_at: z.string().nullable(),
   /** Last failure of the source as full sentences; null after a success. */
   error: z.string().nullable(),
   /** Field of the credential that states the source, such as `githubApp`. */
   kind: z.string().max(32).optional(),
   /**
-   * Keyed hash of the credential's specification and the stored secret. Tokens with another hash are not sent any more.
+   * Keyed hash of the credential's specification and the stored secret. The gateway does not send tokens with another
+   * hash any more.
    */
   source: z.string().max(128).optional(),
   /** True if requests are sent with tokens that are narrowed to their actions (see `NarrowedTokenBody`). */

@@ -35,15 +35,15 @@ export const SYNC_PATHS = {
   results: '/api/gateway/results',
   status: '/api/gateway/status',
   commands: '/api/gateway/commands',
-  /** Quota leases for agents that several processes serve. */
+  /** Path for quota leases of agents that several processes serve. */
   slots: '/api/gateway/slots',
-  /** Owners of handles: the agents that received the ids of provider resources. */
+  /** Path for the owners of handles: the agents that received the ids of provider resources. */
   handles: '/api/gateway/handles',
-  /** Replaces a short-lived secret that an upstream refused with 401. */
+  /** Path for the replacement of a short-lived secret that an upstream refused with 401. */
   credentials: '/api/gateway/credentials',
-  /** Tokens that are narrowed to the actions of one request. */
+  /** Path for tokens that are narrowed to the actions of one request. */
   narrowedTokens: '/api/gateway/narrowed-tokens',
-  /** Certificate for the key of a sidecar, valid for a day. */
+  /** Path for a certificate for the key of a sidecar. The certificate is valid for a day. */
   certificate: '/api/gateway/certificate',
 } as const
 
@@ -206,10 +206,7 @@ export const DownMessage = z.discriminatedUnion('type', [
      */
     order: StateOrder.optional(),
   }),
-  /**
-   * Complete kill state. Each message is complete, so lost or repeated messages are harmless. The gateway acknowledges
-   * `seq`.
-   */
+  /** Complete kill state, so lost or repeated messages are harmless. The gateway acknowledges `seq`. */
   z.object({
     type: z.literal('kill'),
     seq: z.number().int(),
@@ -249,7 +246,10 @@ export const AckBody = z.object({
   version: z.number().int().optional(),
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
-  /** Positions of the latest kill state and configuration here. A replica that sent earlier ones reads the database. */
+  /**
+   * Positions of the latest kill state and configuration in this gateway process. If the receiving replica has sent an
+   * earlier one, it reads the current one from the database.
+   */
   kill_order: StateOrder.optional(),
   config_order: StateOrder.optional(),
   /**

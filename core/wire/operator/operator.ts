@@ -62,7 +62,10 @@ const PushFields = z.object({
   origin: ManifestOrigin.optional(),
   /** Lines of the fields in a manifest file, by path (`FieldLines`). Absent for objects of a cluster. */
   lines: z.record(z.string().max(MAX_FIELD_PATH), z.number().int()).optional(),
-  /** Fields of this body that the control plane must support, else it refuses the object. It may ignore others. */
+  /**
+   * Fields of this body that the control plane must support. If it does not support one, it refuses the object. It may
+   * ignore all other unknown fields.
+   */
   critical: z.array(z.string().max(300)).max(64).optional(),
 })
 const KNOWN_FIELDS = fieldPaths(PushFields)
@@ -167,8 +170,8 @@ export const FailingCredential = z.object({
 export const OperatorState = z.object({
   version: z.number().int(),
   /**
-   * Revision of the state. It changes with the state, but not when all processes apply a new version. Empty for a
-   * replica that does not support long polls.
+   * Revision of the state. For each process, only whether it has applied the newest version counts, so the revision
+   * stays equal when every process applies a new version. Empty for a replica that does not support long polls.
    */
   revision: z.string().default(''),
   kills: z.array(KillEntry),

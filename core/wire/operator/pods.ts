@@ -25,9 +25,9 @@ const KnownPod = PodRef.extend({
   claim: PodOwner.nullish(),
 })
 /**
- * Injected pod according to its metadata. The first report of a UID fixes its agent and Gateway, and the first report
- * with a claim its claim. `deleted` means that the object does not exist any more, which is final for the UID; a
- * `deletionTimestamp` is not sufficient.
+ * Injected pod according to its metadata. The first report of a UID fixes the agent and the Gateway of the pod. The
+ * first report with a claim fixes the claim. `deleted` means that the object does not exist any more, which is final
+ * for the UID; a `deletionTimestamp` is not sufficient.
  */
 export const PodIdentityReport = KnownPod.extend({ deleted: z.boolean() })
 export const PodsBody = z.object({ pods: z.array(PodIdentityReport).max(1_000) })

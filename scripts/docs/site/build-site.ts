@@ -60,7 +60,10 @@ function generatedGroup(pages: string): NavigationGroup {
   }
 }
 
-/** Removes comments, and turns links to files outside of `docs/`, which the site does not have, into text. */
+/**
+ * Removes comments from a page. Replaces links to files outside of `docs/` with their text, because the site does not
+ * have these files.
+ */
 function rewritePage(file: string): void {
   const text = readFileSync(file, 'utf8').replaceAll(/^<!--[^>]*-->\n/gm, '')
   const outside = new Set([...text.matchAll(/^\[([^\]]+)\]: \.\.\/.*$/gm)].map(([, name]) => name))

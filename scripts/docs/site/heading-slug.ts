@@ -1,4 +1,7 @@
-/** Returns the anchor of a heading as GitHub makes it, so that links with an anchor work there and in the site. */
+/**
+ * Returns the anchor that GitHub generates for a heading. The site uses the same anchors, so that links with an anchor
+ * work on GitHub and on the site.
+ */
 export function headingSlug(heading: string): string {
   return heading
     .trim()

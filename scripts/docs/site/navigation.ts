@@ -3,7 +3,9 @@ export type NavigationGroup = {
   readonly items: ReadonlyArray<{ readonly text: string; readonly link: string }>
 }
 
-/** Reads the groups of the navigation from `docs/README.md`: its sections, and the links in their lists. */
+/**
+ * Parses the groups of the navigation from `docs/README.md`: its sections, and the links in the lists of each section.
+ */
 export function navigationOf(index: string): readonly NavigationGroup[] {
   return index
     .split(/^## /m)

@@ -1,4 +1,4 @@
-/** Assigns a GraphQL mutation field the action of the equivalent REST row. */
+/** Maps a GraphQL mutation field to the action of the equivalent REST row. */
 export type MutationRow = {
   /** Action name without the connector prefix. */
   readonly action: string

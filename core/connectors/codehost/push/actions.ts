@@ -65,8 +65,9 @@ function* readPush(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Slice
 }
 
 /**
- * Returns the test whether a push command requires the pack. For an update, the commits must prove that none is lost.
- * With `depth: 'trees'`, every command that gives a reference an object requires the pack.
+ * Returns the test whether a push command requires the pack. An update requires the pack, because the commits in the
+ * pack must prove that the update loses no commit. With `depth: 'trees'`, every command that gives a reference an
+ * object requires the pack.
  */
 function needsPack(depth: PackDepth): (command: PushCommand) => boolean {
   return depth === 'trees' ? ({ after }) => !isNothing(after) : isUpdate
@@ -140,8 +141,8 @@ function isUpdate({ before, after }: PushCommand): boolean {
 }
 
 /**
- * Adds the actions that a push may perform. A discovery request only announces them. A push among several candidates
- * is replaced by all actions that it may perform.
+ * Adds the actions that a push may perform. A discovery request only announces these actions. If a push is one of
+ * several candidates of a request, all actions that it may perform become candidates in its place.
  */
 export function withPushes(
   named: Classification,

@@ -20,8 +20,8 @@ type Matchers = {
 }
 
 /**
- * Names of coding agents. Each of these starts an agent: assigning an account (`copilot-swe-agent[bot]`), a label
- * (`claude`) or a mention (`@codex fix this`).
+ * Names of coding agents, as a pattern. Such an agent starts if its account is assigned (`copilot-swe-agent[bot]`), if
+ * its label is added (`claude`), or if a text mentions it (`@codex fix this`).
  */
 const AGENTS = 'copilot|claude|codex|cursor|devin|gemini|jules|openhands|sweep|aider'
 const ACCOUNT = new RegExp(`^(app/)?(${AGENTS})([-_.].*)?(\\[bot\\])?$`, 'i')
@@ -55,7 +55,10 @@ export function withAgentTriggers(actions: readonly Action[], triggers: AgentTri
   })
 }
 
-/** Reports whether labels or accounts start an agent: one known by its name, or one of the Connector's patterns. */
+/**
+ * Reports whether a label or an account in `names` starts an agent: because it is in `KNOWN_AGENTS`, or because it
+ * matches a pattern of the Connector.
+ */
 export function startsAgent(
   names: { readonly labels: readonly unknown[]; readonly assignees: readonly unknown[] },
   triggers: AgentTriggers | undefined,

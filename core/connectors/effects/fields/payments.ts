@@ -7,7 +7,7 @@ import { type FieldRule, valuesOf } from './field-rule.ts'
  */
 export const MONEY_FIELDS = ['balance', 'transfer_data', 'on_behalf_of'] as const
 
-/** Parameters whose members may be `MONEY_FIELDS` (`payment_intent_data[transfer_data][destination]`). */
+/** Parameters that may contain `MONEY_FIELDS` as members (`payment_intent_data[transfer_data][destination]`). */
 export const MONEY_CONTAINERS = [
   ...['payment_intent_data', 'subscription_data', 'setup_intent_data', 'default_settings', 'phases'],
 ] as const
