@@ -68,7 +68,8 @@ export function createCredentialRefresh(deps: CredentialRefreshDeps): Credential
     },
     refusedAgain({ connectorId, serial }) {
       const known = last.get(connectorId)
-      // With the same number, the request was repeated without a new secret.
+      // The refused secret is the one that the refresh should have replaced: the request was repeated without a new
+      // secret.
       if (known?.pending !== null || known.serial === serial) return
       last.set(connectorId, { ...known, refusedAgain: serial })
     },

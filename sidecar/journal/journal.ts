@@ -40,7 +40,10 @@ export class Journal implements JournalPort {
   readonly #size: JournalSize
   readonly #commits: GroupCommit
   readonly #outage: Outage
-  /** Sequence numbers of the records, which are tracked from the first turn of the event loop with `audit: sync`. */
+  /**
+   * Assigns the sequence numbers of the records. The numbers are tracked from the first turn of the event loop in which
+   * the snapshot has `audit: sync`.
+   */
   readonly #sequence: Sequence
   readonly #open = new OpenIntents()
   readonly #rows = new OpenAggregates()

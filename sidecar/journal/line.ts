@@ -60,7 +60,7 @@ function hexDigit(byte: number): number {
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : Number.NaN
 }
 
-/** The first field of a record (`recordJson`). */
+/** Matches the id, the first field of a record that `recordJson` has written. */
 const ID = /^\{"id":"([\w-]+)"/
 const MAX_ID = 128
 

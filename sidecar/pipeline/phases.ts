@@ -27,7 +27,7 @@ export type HasConnector = { readonly connector: BoundConnector }
 export type HasActions = { readonly named: Named; readonly actions: readonly Action[] }
 export type HasDecision = { readonly decision: Decision }
 export type HasOutbound = { readonly outbound: OutboundEdit }
-/** Id and sequence number of the record, and its time in ISO 8601. Intent and result have the same. */
+/** Id and sequence number of the record, and its time in ISO 8601. Intent and result have the same three values. */
 export type HasRecordId = { readonly recordId: string; readonly intentSeq: number; readonly time: string }
 export type HasIntent = HasRecordId & { readonly intent: OpenIntent }
 export type HasSentTime = { readonly sentAt: number }

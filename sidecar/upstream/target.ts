@@ -12,7 +12,7 @@ export type UpstreamTarget = {
   readonly port: number
   /** Server name (SNI) of the TLS handshake; empty for IP literals. */
   readonly servername: string
-  /** Host names of which the certificate must be valid for at least one. */
+  /** Host names. The certificate of the server must be valid for at least one of them. */
   readonly identities: readonly string[]
   /** Value of the Host header: always the host that the agent requested. */
   readonly hostHeader: string

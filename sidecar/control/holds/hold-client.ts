@@ -26,7 +26,10 @@ export type HoldClient = {
   leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }
 
-/** Binding of no request. The control plane spends nothing for another binding, and returns the state. */
+/**
+ * A binding that no request has. When it spends with this binding, the control plane spends nothing and returns the
+ * state of the approval.
+ */
 const NO_BINDING = ''
 
 export function createHoldClient(client: ControlClient): HoldClient {

@@ -42,14 +42,16 @@ export type KillState = KillPort & {
    * known state, and announcements. Each call continues after the announcements of the previous call.
    */
   report(): Pick<AckBody, 'kill_order' | 'announced'>
-  /** Reports whether an announcement is not known to be settled (stored or lifted). */
+  /**
+   * Reports whether at least one announcement is unsettled: no confirmation has arrived that it was stored or lifted.
+   */
   hasAnnounced(): boolean
   /** Activates a kill switch on this gateway. Returns the number of exchanges that were cut. */
   setLocal(scope: string, reason: string): number
   /** Removes a local kill switch that the control plane has not stored. */
   clearLocal(scope: string): void
   localKillSwitch(scope: string): LocalKillSwitch | undefined
-  /** Returns local kill switches that the control plane is not known to have. */
+  /** Returns the local kill switches for which the control plane has not confirmed that it stored them. */
   unforwarded(): readonly LocalKillSwitch[]
   /**
    * Marks a local kill switch as stored by the control plane. The kill switch stays effective until a state arrives

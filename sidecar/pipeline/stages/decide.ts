@@ -60,8 +60,8 @@ function judgeActionCount({ named, snapshot }: Classified): Refusal | null {
 }
 
 /**
- * Refuses a write whose query lost a parameter with the removal of credentials, because the write could act on another
- * target.
+ * Refuses a write when the removal of credentials also removed another query parameter, because the write could then
+ * act on another target.
  */
 function judgeLostParameter({ losesParameter, connector, actions }: Classified): Refusal | null {
   return losesParameter && actions.some(({ effect }) => effect === 'write') ? lostParameter(connector) : null
