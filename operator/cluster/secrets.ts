@@ -93,7 +93,7 @@ export function createConnectorSecrets(deps: ConnectorSecretsDeps): ConnectorSec
       const before = known.get(key)
       if (before !== undefined) return before.reading
       const secret = await readSecret(client, key, signal)
-      // The watch may have sent a newer state meanwhile.
+      // The watch may have sent a newer state during the read.
       if (!known.has(key)) known.set(key, secret)
       return (known.get(key) ?? secret).reading
     },

@@ -176,8 +176,8 @@ function readFile(file: ManifestFile): ReturnType<typeof parseManifests> {
 }
 
 /**
- * Adds a problem for each Connector that takes its credential from the machine, in a file that others may change: they
- * could have any command run and any file read as the user of the control plane.
+ * Adds a problem for each Connector that takes its credential from the machine, in a file that others may change. With
+ * such a file, others could make the control plane run any command and read any file as its user.
  */
 function withExposure(parsed: ParsedManifest, { file, exposure }: ManifestFile): ParsedManifest {
   if (exposure === undefined) return parsed

@@ -16,9 +16,11 @@ export type GuardOptions = {
   readonly dns: InjectOptions['dns']
   /** `namespace/name` of the Gateways with `interception: proxyEnv`. Pods of these Gateways have no nftables rules. */
   readonly cooperativeGateways: readonly string[]
-  /** `namespace/name` of the Gateways with `interception: auto` whose pods under gVisor may have no rules. */
+  /**
+   * `namespace/name` of those Gateways with `interception: auto` that admit pods under gVisor without nftables rules.
+   */
   readonly autoGateways: readonly string[]
-  /** Names of the RuntimeClasses of gVisor, whose pods may have the rule setter that runs as root. */
+  /** Names of the RuntimeClasses of gVisor. Pods of these classes may contain the rule setter that runs as root. */
   readonly gvisorRuntimeClasses: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */
   readonly strictGateways: readonly string[]

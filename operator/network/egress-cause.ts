@@ -53,7 +53,7 @@ export async function egressCause(
   return `egress of the pod is limited by NetworkPolicy ${someNames(names)}, and no connection to ${lacking} is admitted. Add to spec.egress:\n${missing.map(ruleText).join('\n')}`
 }
 
-/** Returns the result of `egressCause`, or for null and an empty text a sentence that says where to find the cause. */
+/** Returns `cause` as text. For null and for an empty text, returns a sentence that says where to find the cause. */
 export function egressCauseText(cause: string | null): string {
   return (
     cause ||
@@ -61,7 +61,7 @@ export function egressCauseText(cause: string | null): string {
   )
 }
 
-/** Maximum number of policies that a text names, so that an Event still has the rule. */
+/** Maximum number of policies that a text names, so that the text of an Event has space for the missing rule. */
 const NAMED = 3
 
 function someNames(names: readonly string[]): string {
@@ -82,7 +82,7 @@ async function targetsOf(
       signal,
     )
     const namespaceLabels = namespaces.labelsOf(namespace) ?? { 'kubernetes.io/metadata.name': namespace }
-    // Without running pods a policy is judged by the labels that it has to select.
+    // When no pod runs, the policies are compared with the labels by which they have to select the pods.
     const found = items.length === 0 ? [{ metadata: { labels }, status: undefined }] : items
     return found.map(({ metadata, status }) => ({
       ...{ namespace, namespaceLabels, labels: metadata.labels ?? {}, address: status?.podIP ?? null },
