@@ -21,9 +21,9 @@ export type OperatorGauges = {
 /** Numbers of pods of one Gateway. */
 export type PodCounts = {
   readonly governed: number
-  /** Pods whose sidecar has not been ready for over 60 s. */
+  /** Number of pods whose sidecar has not been ready for over 60 s. */
   readonly notReady: number
-  /** Pods that bypass their gateway, or can, for example because they have no sidecar. */
+  /** Number of pods that bypass their gateway, or can, for example because they have no sidecar. */
   readonly ungoverned: number
 }
 

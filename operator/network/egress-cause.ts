@@ -21,7 +21,9 @@ export type EgressCauseDeps = {
 
 type RunningPod = KubeObject & { readonly status?: { readonly podIP?: string } }
 
-/** Destination of a sidecar, with the pods that a NetworkPolicy would name. */
+/**
+ * Destination that a sidecar must reach, and the labels by which a NetworkPolicy selects the pods of the destination.
+ */
 type Needed = EgressTarget & { readonly selection: LabelledPods }
 
 /**

@@ -22,9 +22,9 @@ import type { GatewayFacts } from './status-facts.ts'
 
 export type GatewayPart = {
   readonly verdicts: readonly Verdict[]
-  /** Degradations by gateway processes and pods, the most severe first. */
+  /** `Degraded` conditions of gateway processes and pods, the most severe first. */
   readonly degraded: readonly Verdict[]
-  /** Warnings of gateway processes; null without any. */
+  /** `Degraded` condition with the warnings of gateway processes; null when there are none. */
   readonly warnings: Verdict | null
   readonly fields: Pick<GatewayStatus, 'gateways' | 'pods' | 'layer'>
 }

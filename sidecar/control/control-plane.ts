@@ -41,7 +41,7 @@ export type ControlPlaneDeps = ClientDeps & {
   readonly onInstance?: (instance: Instance) => void
   /**
    * Cancels work that killed agents started at providers. The acknowledgement of a kill switch contains a report of
-   * earlier cancellations; new cancellations start after it.
+   * earlier cancellations; new cancellations start after the acknowledgement.
    */
   readonly cancellations: Cancellations
   /** Executes an action that the control plane ordered. Never rejects. */

@@ -35,7 +35,10 @@ type Refresh = {
   readonly refusedAgain?: number
 }
 
-/** Creates the port through which a refused secret is replaced, and on which requests wait for a new secret. */
+/**
+ * Creates the `CredentialPort` of the pipeline. Through it, the pipeline makes the control plane replace a refused
+ * secret, and waits for the new secret.
+ */
 export function createCredentialRefresh(deps: CredentialRefreshDeps): CredentialPort {
   const last = new Map<string, Refresh>()
 

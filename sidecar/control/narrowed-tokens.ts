@@ -20,7 +20,7 @@ export type NarrowedTokensDeps = {
   readonly onAnswer: (outcome: NarrowedOutcome) => void
 }
 
-/** The port, and the number of its cached answers. */
+/** The `NarrowedTokenPort` of the pipeline, with the number of its cached answers. */
 export type NarrowedTokens = NarrowedTokenPort & { readonly size: number }
 
 /** Time limit of the call in milliseconds. Requests of agents wait during the call. */

@@ -60,8 +60,8 @@ export type KillState = KillPort & {
    */
   setForwarded(id: string, from?: StateOrder): void
   /**
-   * Removes the entry of this gateway for the scope, which the control plane has lifted. Also removes the local kill
-   * switch with this id.
+   * Removes the kill switch of this gateway for the scope, because the control plane has lifted it. Also removes the
+   * local kill switch with this id.
    */
   clearLifted(scope: string, id: string | undefined): void
   /** Sets the `namespace/name` of this gateway, which the control plane has sent. */

@@ -63,7 +63,7 @@ type Given = {
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
   readonly deps: ClassifyDeps
-  /** Classification by the request line; set when the body is read in spite of it. */
+  /** Classification by the request line; set when the body is read although the line classifies the request. */
   readonly provisional?: ProvisionalClassification
 }
 
@@ -73,7 +73,8 @@ function name(exchange: Governed, given: Given): Result | Promise<Result> {
   const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
   if (!isRefusal(provisional)) return classifyByBody(exchange, provisional, given)
   nameUnserved(exchange, given)
-  // Some requests can only be classified by their body (MCP, GraphQL). Other requests without a class are refused.
+  // Some requests can only be classified by their body (MCP, GraphQL). Any other request that its line does not
+  // classify is refused.
   return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, provisional)
 }
 
@@ -207,8 +208,8 @@ function classifyView(exchange: Governed, given: Given, view: BodyView | Refusal
 }
 
 /**
- * Classifies by the body. The result of a scan is small. When it equals that of the previous request with the same
- * head, the cached classification is used.
+ * Classifies by the body. The cached classification is used when the scan has the same result as for the previous
+ * request with the same head. The comparison is cheap, because the result of a scan is small.
  */
 function classifyRead({ template }: Governed, { bound, request }: Given, view: BodyView): Classification {
   const isScanned = view.kind === 'json' && view.found !== undefined

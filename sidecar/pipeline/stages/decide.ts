@@ -39,8 +39,8 @@ function decide(exchange: Classified, ports: PipelinePorts): StageResult<Decided
 }
 
 /**
- * Denies an ordered request whose named operation is another action than the ordered one. All else, including actions
- * that the request performs in addition (`isBeside`), is decided like live traffic.
+ * Denies an ordered request when its own action (not one that it performs in addition, `isBeside`) differs from the
+ * ordered action. Every other decision is the same as for live traffic.
  */
 function decideOrdered({ order, actions }: Classified, decision: Decision): Decision {
   if (order === undefined || decision.verdict === 'deny') return decision
