@@ -197,10 +197,7 @@ export class Journal implements JournalPort {
     if (isIdle && this.#segments.bytes > EARLY_ROTATION_BYTES) this.#rotate()
   }
 
-  /**
-   * Removes records that the control plane never accepts, and counts them as lost. `ranges` are removed without being
-   * counted again.
-   */
+  /** Removes records that the control plane never accepts. Counts the records; `ranges` were counted before. */
   abandon(ids: readonly string[], ranges: readonly LostRange[]): void {
     this.#lost.count(ids.length)
     this.acknowledge(ids, ranges)
