@@ -73,8 +73,7 @@ function name(exchange: Governed, given: Given): Result | Promise<Result> {
   const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
   if (!isRefusal(provisional)) return classifyByBody(exchange, provisional, given)
   nameUnserved(exchange, given)
-  // Some requests can only be classified by their body (MCP, GraphQL). Any other request that its line does not
-  // classify is refused.
+  // Some requests can only be classified by their body (MCP, GraphQL). Other unclassified requests are refused.
   return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, provisional)
 }
 
