@@ -13,7 +13,7 @@ export type HoldClient = {
   ask(hold: HoldBody): Promise<HoldReply>
   /**
    * Spends a granted approval. Returns the state of the approval, spent or not; `unknown` when the control plane has no
-   * such approval; null without a reply.
+   * such approval; null without a valid reply.
    */
   spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
   /** Reads the state of an approval without spending it. The result is that of `spend`. */
