@@ -117,7 +117,7 @@ export class Journal implements JournalPort {
     return this.#backlog.closedBytes + this.#segments.bytes
   }
 
-  /** Number of records lost since the start: either never written, or never accepted by the control plane. */
+  /** Number of records lost since the start: never written, lost on disk, or never accepted by the control plane. */
   get lost(): number {
     return this.#lost.total
   }
