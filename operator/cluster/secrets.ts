@@ -37,7 +37,7 @@ export type ConnectorSecretsDeps = {
   readonly caches: Pick<InformerCaches, 'Connector'>
   /** Called with the key of each Connector whose Secret changed. */
   readonly enqueue: (key: string) => void
-  /** Called once for each Connector whose Secret the operator may not watch. */
+  /** Called for each Connector whose Secret the operator may not watch, at the first of consecutive refusals. */
   readonly onForbidden: (connector: CustomResource<'Connector'>) => void
   readonly signal: AbortSignal
   readonly log: Logger

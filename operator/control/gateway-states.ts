@@ -26,7 +26,9 @@ export type GatewayStates = {
   dueMs(gateway: string): number | null
 }
 
-/** Time after the publication of a version from which a process that has not applied the version counts as lagging. */
+/**
+ * Time from which a process counts as lagging, after the operator first saw that the process has not applied a version.
+ */
 const LAG_MS = 60_000
 
 /**
