@@ -6,7 +6,7 @@ export type GuardOptions = {
   readonly ownNamespace: string
   /** The ServiceAccount of the operator, `system:serviceaccount:NAMESPACE:NAME`. */
   readonly operatorUser: string
-  /** Images that the injector sets for sidecars, and those of its previous version during an upgrade. */
+  /** Images that the injector sets for sidecars. During an upgrade, also the images of its previous version. */
   readonly proxyImages: readonly string[]
   readonly ruleImages: readonly string[]
   readonly proxyCommand: readonly string[]
@@ -38,7 +38,7 @@ export type GatewayOptions =
   | 'seccompProfiles'
 
 export type Installation = Omit<GuardOptions, GatewayOptions> & {
-  /** True if the installation keeps a NetworkPolicy around pods with `proxyEnv`; default false. */
+  /** True if the installation keeps a NetworkPolicy that isolates pods with `proxyEnv`; default false. */
   readonly isolatesProxyEnv?: boolean
 }
 

@@ -100,7 +100,7 @@ function grantProblem(
   return hasGrantFields(fields) ? UNGRANTED : null
 }
 
-/** Reports whether the Permission is that of a grant, by its name and label. */
+/** Reports whether the Permission was written for a grant: its name is derived from the grant id in its label. */
 function isOfGrant({ metadata: { name, labels } = {} }: Written): boolean {
   const id = labels?.[GRANT_LABEL]
   return id !== undefined && name === grantObjectName(id)

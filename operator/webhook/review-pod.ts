@@ -40,8 +40,8 @@ export type ReviewDeps = {
   readonly sandboxes: SandboxLookup
   readonly runtimes: RuntimeLookup
   /**
-   * Returns the state of the NetworkPolicy around pods with `proxyEnv` in a namespace. Absent when the installation has
-   * no such policy.
+   * Returns the state of the NetworkPolicy that isolates pods with `proxyEnv` in a namespace. Absent when the
+   * installation has no such policy.
    */
   readonly isolationOf?: (namespace: string) => Isolation
   readonly settings: Omit<

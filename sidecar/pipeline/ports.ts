@@ -111,8 +111,8 @@ export type AggregateRow = {
 
 export type RefusalPort = {
   /**
-   * Sets the record id of a refused exchange: that of its own record, or of the aggregate record that counts it. Called
-   * once, before the response.
+   * Sets the record id of a refused exchange: the id of its own record, or of the aggregate record that counts the
+   * exchange. Called once, before the response.
    */
   assign(exchange: Exchange): void
   /** Adds the finished exchange to its aggregate record. Returns false when the exchange has its own record. */

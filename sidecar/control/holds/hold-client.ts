@@ -16,7 +16,7 @@ export type HoldClient = {
    * such approval; null without a valid reply.
    */
   spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
-  /** Reads the state of an approval without spending it. The result is that of `spend`. */
+  /** Reads the state of an approval without spending it. Returns the same values as `spend`. */
   read(approvalId: string): Promise<SpendReply | 'unknown' | null>
   /**
    * Reports that the last request of this `asker` has stopped waiting. Returns false when the call must be repeated:

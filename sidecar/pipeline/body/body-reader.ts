@@ -26,7 +26,8 @@ export type BodyReader = {
    */
   read(exchange: Exchange, limit: number): Promise<Buffer | null>
   /**
-   * Reads the first bytes, as `RequestBody.peek`. They do not count against the budget, and the body remains unread.
+   * Reads the first bytes as `RequestBody.peek` does. They do not count against the budget, and the body remains
+   * unread.
    */
   peek(exchange: Exchange, limit: number, scan: (bytes: Buffer) => number): Promise<Buffer>
   /** Releases the memory that the exchange reserved. */

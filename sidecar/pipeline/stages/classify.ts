@@ -218,7 +218,7 @@ function classifyRead({ template }: Governed, { bound, request }: Given, view: B
 
 /**
  * Classifies an unreadable message without its body when the decision is a hold and the approval card quotes the body.
- * Returns false otherwise. Where rules alone would allow the message it is refused, because a server that can read it
+ * Returns false otherwise. Where rules alone would allow the message, it is refused, because a server that can read it
  * could perform a denied action.
  */
 function isHeldUnread(
