@@ -45,7 +45,7 @@ export type OperatorMetrics = ReflectorMetrics & {
   scrape(): Promise<string>
 }
 
-/** Bounds of the histogram in seconds. The API server waits 5 s for a review. */
+/** Bounds of the histogram in seconds. The API server waits at most 5 s for a review. */
 const REVIEW_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 /**

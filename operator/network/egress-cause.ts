@@ -28,7 +28,8 @@ type Needed = EgressTarget & { readonly selection: LabelledPods }
 
 /**
  * Explains why a sidecar may not reach the control plane or DNS: the NetworkPolicies that select its pod, and the rule
- * that they lack, as YAML. Resolves with null when no NetworkPolicy prevents it, or the pod does not exist.
+ * that they lack, as YAML. Resolves with null when no NetworkPolicy prevents it. Rejects with `not_found` when the pod
+ * does not exist.
  */
 export async function egressCause(
   deps: EgressCauseDeps,

@@ -49,11 +49,9 @@ export type ReviewDeps = {
     'namespace' | 'freshUid' | 'keepsUid' | 'identity' | 'runtime' | 'isolation'
   >
   readonly uids: IssuedUids
-  /** Called with every refusal except those of dry runs. Must not block. */
+  /** Called with each refusal of a new pod that has a controller, except for dry runs. Must not block. */
   readonly onRefused: (owner: RefusedOwner, message: string) => void
-  /**
-   * Called with a sentence about the interception that `interception: auto` chose, except for dry runs. Must not block.
-   */
+  /** Called with a sentence about the interception that `interception: auto` chose for a new pod. Must not block. */
   readonly onChoice?: (owner: RefusedOwner, message: string) => void
 }
 
