@@ -146,8 +146,9 @@ function fileOrigin({ resource, file }: ManifestObject): ManifestOrigin {
 }
 
 /**
- * Returns the credential of a Connector, from a Secret of its own namespace. `undefined` while a file cannot be read,
- * because the file may contain the Secret: the control plane then keeps the stored credential.
+ * Returns the credential of a Connector, from a Secret of its own namespace. Returns `undefined` while any file has a
+ * problem and the Secret is not found, because that file may contain the Secret: the control plane then keeps the
+ * stored credential.
  */
 function credentialOf(
   { resource, namespace }: ManifestObject,
