@@ -68,7 +68,7 @@ export type Cleared = Evaluated & HasOutbound
 export type SystemCleared = SystemDecided & HasOutbound
 /** The intent is in the journal, so the request may be sent. */
 export type Journaled = (Cleared | SystemCleared) & HasIntent
-/** The request was given to the upstream. */
+/** The gateway has begun to send the request upstream. */
 export type Sent = Journaled & HasSentTime
 /** The head of the final response, or of a switch of protocols, has arrived. */
 export type Answered = Sent & HasResponseHead
@@ -238,7 +238,7 @@ export function dropIntent(exchange: Exchange): void {
   fields.intent = undefined
 }
 
-/** Sets the monotonic time in milliseconds at which the request is given to the upstream. */
+/** Sets the monotonic time in milliseconds at which the gateway begins to send the request upstream. */
 export function setSent<Phase extends Journaled>(exchange: Phase, nowMs: number): Phase & HasSentTime {
   const fields: Writable = exchange
   fields.sentAt = nowMs
