@@ -6,8 +6,8 @@ import type { LabelledPods } from '../network/sandbox-policy.ts'
 
 export type InjectionConfig = {
   /**
-   * `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`;
-   * `SIDECAR_PULL_SECRETS`.
+   * Settings from `SIDECAR_IMAGE`, `RULES_IMAGE` (default: the image of `SIDECAR_IMAGE`), `SIDECAR_COMMAND` (words
+   * separated by blanks), `SIDECAR_PULL_POLICY` and `SIDECAR_PULL_SECRETS` (names separated by commas).
    */
   readonly images: SidecarImages
   /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null when sidecars use the URL of the operator. */

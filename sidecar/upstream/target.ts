@@ -103,8 +103,8 @@ function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): Upst
 }
 
 /**
- * Returns the host and port of the connector's own URL. The certificate may also be valid for the requested host
- * instead, for example when the URL has an IP address.
+ * Returns the host and port of the connector's own URL. The certificate of the server may instead be valid for the
+ * requested host, for example when the URL has an IP address.
  */
 function reroutedTo(base: URL, request: CanonicalRequest, allowPrivate: boolean) {
   const isTls = !leavesInClear({ url: base.href, allowPrivateAddresses: allowPrivate })
