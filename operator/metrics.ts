@@ -14,7 +14,7 @@ export type OperatorGauges = {
   readonly pods: () => ReadonlyMap<string, PodCounts>
   /** Returns the certificates of the webhook, by name. */
   readonly certificates: () => ReadonlyMap<string, Validity>
-  /** Returns the numbers of the Secrets that Connectors refer to. */
+  /** Returns the counts of the Secrets that Connectors refer to. */
   readonly secrets: () => SecretCounts
 }
 

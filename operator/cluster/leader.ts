@@ -59,7 +59,7 @@ export type Leader = {
   /** Called with the Gateways (`namespace/name`) whose status may change; null means all Gateways. */
   gatewaysChanged(gateways: ReadonlySet<string> | null): void
   depth(): number
-  /** Returns the numbers of the Secrets of Connectors; all are zero on a replica that does not lead. */
+  /** Returns the counts of the Secrets that Connectors refer to; all are zero on a replica that does not lead. */
   secrets(): SecretCounts
 }
 

@@ -94,7 +94,8 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   const running = run()
   return {
     // Changes are sent in batches, so that the claim of a pod does not wait for reads from the API server or for single
-    // reports of other pods. Changes before the first comparison are ignored, because it sends the whole list.
+    // reports of other pods. Changes before the first comparison are ignored, because that comparison sends the
+    // whole list.
     changed(key) {
       if (isComparing) changes.add(key)
     },

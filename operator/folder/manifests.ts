@@ -85,7 +85,7 @@ export function parseManifests(file: string, text: string): ParsedManifest {
   return { objects, problems: [...problems, ...duplicates(objects)], heads }
 }
 
-/** Returns a problem for every second declaration of an object. */
+/** Returns a problem for each declaration of an object except the first one. */
 export function duplicates(objects: readonly ManifestObject[]): ManifestProblem[] {
   const first = new Map<string, ManifestObject>()
   const problems: ManifestProblem[] = []

@@ -256,8 +256,8 @@ function podVerdicts({ pods, disconnected }: GatewayFacts, namespace: string): r
 }
 
 /**
- * Returns the causes with their pods. NetworkPolicies of other namespaces are shown only there, in the Events of the
- * pods: readers of the Gateway may have no right to see them.
+ * Returns the causes with their pods. The cause of a pod in another namespace is not returned, because it names
+ * NetworkPolicies that readers of the Gateway may have no right to see. An Event on the pod shows the cause.
  */
 function causesOf(disconnected: readonly Disconnected[], namespace: string): readonly string[] {
   const isOwn = (pod: string) => pod.startsWith(`${namespace}/`)

@@ -174,7 +174,7 @@ export type HostedWorkPort = {
   started(bound: BoundConnector, agent: AgentEntry, work: StartedWork): void
   /** Reports that a resource with one of these ids ended. */
   ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
-  /** Reports that work may have started whose id is not known, because the response was cut or has another format. */
+  /** Reports that work may have started, but that its id is unknown: the response was cut or has another format. */
   unidentified(): void
 }
 

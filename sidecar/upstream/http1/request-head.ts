@@ -83,7 +83,7 @@ const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
 /**
  * Returns the request head as latin-1 text. Throws for values that could be read as more than one line. The parser of
- * the request has refused these values already; this check is the second line of defense.
+ * the request has already refused such values; this check covers an error of that parser.
  */
 function requestHead(line: RequestLine, framing: RequestFraming): string {
   if (!TOKEN.test(line.method) || !TARGET.test(line.path))
