@@ -9,7 +9,10 @@ type Common = {
   readonly controlPlaneUrl: string
   /** `OPERATOR_TOKEN_FILE`: read on every call, because a projected token is rotated. */
   readonly operatorTokenFile: string
-  /** `CONTROL_PLANE_CA_FILE`: PEM of the certificate authority of the control plane; null: the public authorities. */
+  /**
+   * `CONTROL_PLANE_CA_FILE`: PEM file with the certificate authority (CA) of the control plane; null to trust the
+   * public CAs.
+   */
   readonly controlPlaneCaFile: string | null
   /** `LOG_LEVEL`, default info. */
   readonly logLevel: string
@@ -21,7 +24,7 @@ export type FolderConfig = Common & { readonly mode: 'folder'; readonly manifest
 /** Settings for Kubernetes, where manifests are custom resources. Selected by the absence of `MANIFESTS_DIR`. */
 export type ClusterConfig = Common & {
   readonly mode: 'cluster'
-  /** `KUBECONFIG`; null: the ServiceAccount of the pod. */
+  /** `KUBECONFIG`; null when the operator uses the ServiceAccount of its pod. */
   readonly kubeconfig: string | null
   /** The API server of the cluster of this pod; null outside of a cluster. */
   readonly podApi: PodApi | null
@@ -32,7 +35,9 @@ export type ClusterConfig = Common & {
   readonly namespace: string
   /** `POD_NAME`: the identity in the Lease and in Events, with a random suffix. */
   readonly podName: string
-  /** `CONTROL_PLANE_PEERS_HOST`: host of a headless Service of all control plane replicas; null: no such Service. */
+  /**
+   * `CONTROL_PLANE_PEERS_HOST`: host of a headless Service of all control plane replicas; null without such a Service.
+   */
   readonly peersHost: string | null
   /**
    * `CONTROL_PLANE_PEERS`: comma-separated URLs of the control plane replicas, for installations without a headless

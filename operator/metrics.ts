@@ -14,16 +14,16 @@ export type OperatorGauges = {
   readonly pods: () => ReadonlyMap<string, PodCounts>
   /** Returns the certificates of the webhook, by name. */
   readonly certificates: () => ReadonlyMap<string, Validity>
-  /** Returns the numbers of the Secrets that Connectors refer to. */
+  /** Returns the counts of the Secrets that Connectors refer to. */
   readonly secrets: () => SecretCounts
 }
 
 /** Numbers of pods of one Gateway. */
 export type PodCounts = {
   readonly governed: number
-  /** Pods whose sidecar has not been ready for over 60 s. */
+  /** Number of pods whose sidecar has not been ready for over 60 s. */
   readonly notReady: number
-  /** Pods that bypass their gateway, or can, for example because they have no sidecar. */
+  /** Number of pods that bypass their gateway, or can, for example because they have no sidecar. */
   readonly ungoverned: number
 }
 
@@ -45,7 +45,7 @@ export type OperatorMetrics = ReflectorMetrics & {
   scrape(): Promise<string>
 }
 
-/** Bounds of the histogram in seconds. The API server waits 5 s for a review. */
+/** Bounds of the histogram in seconds. The API server waits at most 5 s for a review. */
 const REVIEW_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 /**

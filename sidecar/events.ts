@@ -15,7 +15,7 @@ export type EventsDeps = {
 }
 
 export type Events = EventPort & {
-  /** Requests in progress by agent name; null for requests without an identified agent. */
+  /** Numbers of requests in progress by agent name. The key is null for requests without an identified agent. */
   activeByAgent(): ReadonlyMap<string | null, number>
 }
 

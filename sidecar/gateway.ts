@@ -35,9 +35,9 @@ const LAST_UPLOAD_MS = 600
 const HEAD_TIMEOUT_MS = 30_000
 
 /**
- * Composes and starts the whole gateway process. Resolves when the gateway listens and has its first snapshot, or after
- * 5 s without a snapshot; the gateway then answers 503 until the control plane is reachable. Rejects when the gateway
- * cannot start, with an error that says what to change.
+ * Composes and starts the whole gateway process. Resolves when the gateway listens. Outside of a pod, also waits up to
+ * 5 s for the first snapshot; without a snapshot, the gateway answers 503 until the control plane is reachable. Rejects
+ * when the gateway cannot start, with an error that says what to change.
  */
 export async function createGateway(config: GatewayConfig, log: Logger): Promise<Gateway> {
   const readGatewayToken = () => readToken(config.gatewayTokenFile, 'GATEWAY_TOKEN_FILE')

@@ -44,8 +44,8 @@ export type Metrics = {
   /** Counts a blocked event loop by the stage that ran. */
   loopBlocked(stage: string): void
   /**
-   * Counts a connection that was refused, or evicted before it authenticated (`agent` null), by the setting whose
-   * limit was reached.
+   * Counts a refused or evicted connection by the setting whose limit was reached. `agent` is null when the connection
+   * was evicted before it authenticated.
    */
   overQuota(agent: string | null, limit: string): void
   readonly journal: JournalMetrics

@@ -48,8 +48,8 @@ export function createStartGate(
       log.info({ ...spent(), late: isLate }, 'the agent may start')
       note('')
     }
-    // The decision is final, because an agent that has started cannot be stopped again. `isReady` reports whether its
-    // requests are served.
+    // The decision is final, because an agent that has started cannot be stopped again. `notReady` returns the
+    // reason why its requests are not served.
     hasStarted ||= mayStart
     return hasStarted
   }

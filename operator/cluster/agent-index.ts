@@ -1,6 +1,6 @@
 import type { GovernedPod } from './governed-pods.ts'
 
-/** Running pods of an agent, by Gateway and key of the pod. */
+/** Running pods of one agent: Gateway -> key of the pod -> pod. */
 type PodsByGateway = Map<string, Map<string, GovernedPod>>
 
 /** Index of the running pods by agent. */

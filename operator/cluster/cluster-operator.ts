@@ -50,15 +50,15 @@ export type ClusterTiming = {
 export type AdmissionComponent = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
   /**
-   * Pods (`namespace/name`) that bypass their gateway, or can, by `namespace/name` of the Gateway; by `''` for pods
-   * that name none.
+   * Returns the pods (`namespace/name`) that bypass or can bypass their gateway. The key is `namespace/name` of the
+   * Gateway, or `''` for pods that name no Gateway.
    */
   readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
   /** Returns a sentence about the NetworkPolicies that keep a sidecar from the control plane; null if none does. */
   readonly egressCause?: (pod: PodName, signal: AbortSignal) => Promise<string | null>
   /** Reports whether the NetworkPolicy that isolates pods with `proxyEnv` is stored in the namespace. */
   readonly isIsolated?: (namespace: string) => boolean
-  /** Certificates of the webhook by their names in metrics. */
+  /** Returns the certificates of the webhook. The key is the name of the certificate in the metrics. */
   readonly certificates?: () => ReadonlyMap<string, Validity>
   /** Called when a Gateway was added, changed or deleted. */
   readonly gatewaysChanged?: () => void
@@ -233,8 +233,8 @@ type ControlDeps = {
 }
 
 /**
- * Composes the connection to the control plane, and what every replica runs, with or without the Lease: the relay of
- * kill switches and the reports of pods.
+ * Composes the connection to the control plane, and the parts that run on every replica, with or without the Lease: the
+ * relay of kill switches and the reports of pods.
  */
 function startControl({ client, config, log, timing, metrics, informers, sandboxOf }: ControlDeps) {
   const { caches, podMetadata: pods } = informers

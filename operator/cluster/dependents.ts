@@ -8,9 +8,9 @@ type DependentsDeps = {
 }
 
 /**
- * Enqueues the objects whose result can depend on a changed Gateway or Connector: objects that refer to the Gateway or
- * share its namespace, and Connectors that compete with the changed one for a host. Objects without an earlier push are
- * skipped, because their first reconcile is pending.
+ * Enqueues the objects whose result can depend on a changed Gateway or Connector. For a Gateway: objects that refer to
+ * it, share its namespace, or were not accepted. For a Connector: Connectors that may compete with it for a host.
+ * Objects without an earlier push are skipped, because their first reconcile is pending.
  */
 export function enqueueDependents({ pushed, enqueue }: DependentsDeps, changed: string): void {
   const { kind } = splitQueueKey(changed)

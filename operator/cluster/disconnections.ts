@@ -20,7 +20,10 @@ export type Disconnections = {
    * diagnoses, which run in the background.
    */
   of(gateway: string, observed: ObservedPods): readonly Disconnected[]
-  /** Returns the milliseconds until the result of `of` may change by time alone; null if it cannot. */
+  /**
+   * Returns the milliseconds after which the result of `of` may change although nothing else has changed; null if it
+   * cannot.
+   */
   dueMs(gateway: string): number | null
 }
 
@@ -112,7 +115,8 @@ const UNDIAGNOSED = { cause: null, diagnosedAt: null, isDiagnosing: false } as c
 function disconnected({ unready, processes }: ObservedPods): readonly GovernedPod[] {
   if (processes === null) return []
   const uids = new Set(processes.map((process) => process.pod_uid))
-  // Older control planes do not name the pod, so each pod of the agent counts as connected.
+  // Control planes of earlier versions do not name the pod of a process. For these processes, each pod of the agent
+  // counts as connected.
   const agents = new Set(processes.flatMap(({ pod_uid: uid, agent }) => (uid === null ? (agent ?? []) : [])))
   return unready.filter(({ metadata, agent }) => !uids.has(metadata.uid) && !agents.has(agent ?? ''))
 }

@@ -39,7 +39,7 @@ export type GovernedPod = KubeObject & {
   /** `KIND NAME` of the workload, as `governedWorkload` returns it; null for a pod without a controller. */
   readonly workload: string | null
   readonly isReady: boolean
-  /** True when the container of the sidecar runs, or ran before. */
+  /** True when the container of the sidecar runs, or was restarted. */
   readonly hasSidecarStarted: boolean
   /** The object that created the pod; null for a bare pod. */
   readonly owner: PodOwner | null
@@ -48,8 +48,8 @@ export type GovernedPod = KubeObject & {
   readonly isDeleting: boolean
   readonly layer: string | null
   /**
-   * True when the injector annotated that programs of the pod change their user. The capabilities for this would allow
-   * a bypass of the capture.
+   * True when the injector has noted in an annotation that programs of the pod change their user. The capabilities for
+   * this would allow a bypass of the capture.
    */
   readonly changesUser: boolean
   /** True when a container has no numeric user, so that its image chooses one. */
@@ -62,8 +62,8 @@ export type GovernedPod = KubeObject & {
   /** True when the pod has the label of the NetworkPolicy that denies inbound connections. */
   readonly isInboundDenied: boolean
   /**
-   * Why the capture rules of the pod could not be set, so that its agent does not start; null if they are set or
-   * pending.
+   * Reason why the capture rules of the pod could not be set; null if they are set or pending. Without the rules, the
+   * agent does not start.
    */
   readonly captureFailure: string | null
 }
@@ -107,7 +107,7 @@ const MAX_REASON = 500
 
 function captureFailure(statuses: readonly ContainerStatus[]): string | null {
   const setter = statuses.find(({ name }) => name === CONTAINERS.rules)
-  // While the kubelet waits before the next attempt, only the last state has the result.
+  // While the kubelet waits before it starts the container again, only `lastState` has the result.
   const ended = setter?.state?.terminated ?? setter?.lastState?.terminated
   if (ended === undefined || ended.exitCode === 0) return null
   return (ended.message?.trim() || `exit code ${ended.exitCode}`).slice(0, MAX_REASON)

@@ -76,7 +76,7 @@ function nameOf({ namespace = '', name }: { readonly namespace?: string; readonl
   return `${namespace}/${name}`
 }
 
-/** Reports whether a Permission was written for a grant: its name is that of the grant in its label. */
+/** Reports whether a Permission was written for a grant: its name is derived from the grant id in its label. */
 function isOfGrant({ metadata: { name, labels = {} } }: CustomResource<'Permission'>): boolean {
   const id = labels[GRANT_LABEL]
   return id !== undefined && name === grantObjectName(id)

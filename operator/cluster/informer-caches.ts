@@ -36,7 +36,7 @@ export type Informers = {
   readonly synced: Promise<void>
   listen(listener: InformerListener): void
   isSynced(): boolean
-  /** Returns for each resource the seconds since the API server last sent data about it. */
+  /** Returns the seconds since the API server last sent data, by resource. */
   stalenessS(): ReadonlyMap<string, number>
   stop(): Promise<void>
 }

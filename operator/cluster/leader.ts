@@ -56,10 +56,10 @@ export type Leader = {
   lead(signal: AbortSignal): Promise<void>
   /** Called when an object changed in its informer cache. A replica that does not lead ignores the call. */
   changed(key: string): void
-  /** Called with the Gateways (`namespace/name`) whose status may change; null: all. */
+  /** Called with the Gateways (`namespace/name`) whose status may change; null means all Gateways. */
   gatewaysChanged(gateways: ReadonlySet<string> | null): void
   depth(): number
-  /** Returns the numbers of the Secrets of Connectors; all are zero on a replica that does not lead. */
+  /** Returns the counts of the Secrets that Connectors refer to; all are zero on a replica that does not lead. */
   secrets(): SecretCounts
 }
 

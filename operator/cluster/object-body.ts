@@ -8,8 +8,8 @@ import type { Credential } from './credentials.ts'
 import type { CustomResource } from './custom-resources.ts'
 
 /**
- * Returns the body that pushes a custom resource. Labels and annotations do not leave the cluster, except as the
- * origin.
+ * Returns the body that pushes a custom resource. The body contains no labels and annotations; they only determine the
+ * origin in the body.
  */
 export function objectBody(
   kind: ResourceKind,

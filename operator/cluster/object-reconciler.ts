@@ -25,7 +25,10 @@ export type ObjectReconcilerDeps = Pick<
   readonly caches: InformerCaches
   readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs' | 'unready'>
   readonly disconnections: Disconnections
-  /** Pods (`namespace/name`) that bypass their gateway, or can, by `namespace/name` of the Gateway. */
+  /**
+   * Returns the pods (`namespace/name`) that bypass or can bypass their gateway. The key is `namespace/name` of the
+   * Gateway.
+   */
   readonly bypassing: () => ReadonlyMap<string, readonly string[]>
   /** Reports whether a NetworkPolicy isolates the pods with `proxyEnv` of the namespace. */
   readonly isIsolated: (namespace: string) => boolean
@@ -130,8 +133,9 @@ function recordCaptureFailures({ events }: ObjectReconcilerDeps, gateway: Gatewa
 }
 
 /**
- * Returns the milliseconds until the next sidecar counts as not ready, until a disconnected sidecar is checked again,
- * and until the next gateway process counts as lagging; each is null if there is none.
+ * Returns three delays in milliseconds: until the next sidecar counts as not ready, until a disconnected sidecar is
+ * checked again, and until the next gateway process counts as lagging. A delay is null if there is no such sidecar or
+ * process.
  */
 function dueMs({ podIndex, disconnections, acknowledgements }: ObjectReconcilerDeps, gateway: string) {
   return [podIndex.dueMs(gateway), disconnections.dueMs(gateway), acknowledgements.dueMs(gateway)]

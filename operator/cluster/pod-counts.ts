@@ -3,8 +3,8 @@ import type { PodCounts } from '../metrics.ts'
 import type { Informers } from './informer-caches.ts'
 
 /**
- * Counts the pods of every Gateway, for the metrics. The names of Gateways that do not exist are not used, because the
- * author of a pod chooses them: their ungoverned pods count under the empty name.
+ * Counts the pods of every Gateway, for the metrics. Ungoverned pods that name no existing Gateway count under the
+ * empty name, because the author of a pod chooses the name.
  */
 export function podCounts(
   { caches, podIndex }: Pick<Informers, 'caches' | 'podIndex'>,

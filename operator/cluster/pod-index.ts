@@ -10,11 +10,11 @@ export type PodFacts = {
   readonly cooperative: number
   /** Namespaces of pods with `proxyEnv` whose label says that a NetworkPolicy isolates them. */
   readonly isolatedIn: readonly string[]
-  /** Captured pods whose programs change their user. */
+  /** Number of captured pods whose programs change their user. */
   readonly changingUser: number
-  /** Captured pods with a container whose image chooses the user. */
+  /** Number of captured pods with a container whose image chooses the user. */
   readonly unknownUser: number
-  /** Pods with a container that may open AF_VSOCK sockets. */
+  /** Number of pods with a container that may open AF_VSOCK sockets. */
   readonly vsock: number
   /**
    * Pods without the label of `inbound: deny`, as `namespace/name`. This is the live set of the index, not a copy: with

@@ -104,7 +104,10 @@ type OptionalResource<T> = {
   readonly plural: string
   readonly isMetadataOnly: boolean
   readonly trim: (object: KubeObject) => T
-  /** Called with the key of a changed object, or with null when all objects are gone with their definition. */
+  /**
+   * Called with the key of a changed object, or with null when all objects were deleted together with their
+   * CustomResourceDefinition.
+   */
   readonly onChange: (key: string | null) => void
 }
 

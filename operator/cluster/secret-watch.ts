@@ -6,7 +6,10 @@ import { sleep } from '../kube/sleep.ts'
 import { watchEvents } from '../kube/watch-events.ts'
 import type { SecretReading } from './credentials.ts'
 
-/** A Secret as read: its content, and when its content last changed, in epoch milliseconds; null if unknown. */
+/**
+ * A Secret as read: its content, and the time of the last change of its content in epoch milliseconds; null if the time
+ * is unknown.
+ */
 export type ReadSecret = { readonly reading: SecretReading; readonly changedAtMs: number | null }
 
 type Secret = {

@@ -37,7 +37,7 @@ export type ConnectorSecretsDeps = {
   readonly caches: Pick<InformerCaches, 'Connector'>
   /** Called with the key of each Connector whose Secret changed. */
   readonly enqueue: (key: string) => void
-  /** Called once for each Connector whose Secret the operator may not watch. */
+  /** Called for each Connector whose Secret the operator may not watch, at the first of consecutive refusals. */
   readonly onForbidden: (connector: CustomResource<'Connector'>) => void
   readonly signal: AbortSignal
   readonly log: Logger
@@ -93,7 +93,7 @@ export function createConnectorSecrets(deps: ConnectorSecretsDeps): ConnectorSec
       const before = known.get(key)
       if (before !== undefined) return before.reading
       const secret = await readSecret(client, key, signal)
-      // The watch may have sent a newer state meanwhile.
+      // The watch may have sent a newer state during the read.
       if (!known.has(key)) known.set(key, secret)
       return (known.get(key) ?? secret).reading
     },

@@ -32,7 +32,7 @@ export type AcknowledgementsDeps = {
   readonly replicas: Replicas
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Called with the Gateways whose state changed; null: all. */
+  /** Called with the Gateways whose state changed; null means all Gateways. */
   readonly onGateways: (gateways: ReadonlySet<string> | null) => void
   /** Called with the Connectors whose credential began to fail, fails with another error, or is refreshed again. */
   readonly onCredentials: (connectors: ReadonlySet<string>) => void

@@ -10,7 +10,7 @@ export type ControlPlaneCall = {
   readonly method: string
   readonly path: string
   readonly body?: unknown
-  /** Replica to call. Absent: any replica behind the URL of the control plane. */
+  /** Replica to call. Without it, the call goes to any replica behind the URL of the control plane. */
   readonly replica?: Replica
   readonly signal?: AbortSignal
   /** Time limit of the call. Default 15 s. */
@@ -21,7 +21,7 @@ export type ControlPlaneCall = {
 export type Replica = {
   /** URL of the replica, without a trailing slash. */
   readonly url: string
-  /** IP address to connect to; null: the host of `url` is resolved. */
+  /** IP address to connect to; null when the host of `url` must be resolved. */
   readonly address: string | null
 }
 
@@ -34,7 +34,7 @@ export type ControlPlaneHttp = Disposable & { call(call: ControlPlaneCall): Prom
 export type ControlPlaneHttpDeps = {
   readonly controlPlaneUrl: string
   readonly operatorTokenFile: string
-  /** PEM of the control plane's certificate authority; absent: the public authorities. */
+  /** PEM file with the certificate authority (CA) of the control plane; absent or null to trust the public CAs. */
   readonly controlPlaneCaFile?: string | null
 }
 

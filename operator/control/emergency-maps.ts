@@ -37,8 +37,9 @@ export type EmergencyMapsDeps = {
 }
 
 /**
- * The API server ends this watch after a few seconds. A connection without data for `idleMs` is therefore half-open. It
- * delays a kill switch by `idleMs` and one list at most, so that no polls are needed.
+ * The API server ends this watch after a few seconds, so a connection without data for `idleMs` is half-open. A
+ * half-open connection delays a kill switch by `idleMs` and the time of one list at most. No polls are therefore needed
+ * while the watch is silent.
  */
 const WATCH_TIMING: ReflectorTiming = { watchS: [4, 6], idleMs: 8_000, minMs: 800, maxMs: 30_000 }
 const POLL_TIMEOUT_MS = 10_000

@@ -15,15 +15,20 @@ export type GatewayState = {
 
 /** The states of all Gateways, by `namespace/name`. */
 export type GatewayStates = {
-  /** Stores the state of all replicas. Returns the Gateways whose status may change by it; null: all. */
+  /**
+   * Stores the state of all replicas. Returns the Gateways whose status may change because of it; null means all
+   * Gateways.
+   */
   put(state: OperatorState): ReadonlySet<string> | null
-  /** Returns null before the first state. */
+  /** Returns the state of a Gateway; null before the first call of `put`. */
   of(gateway: string): GatewayState | null
   /** Returns the milliseconds until another process counts as lagging; null without such a process. */
   dueMs(gateway: string): number | null
 }
 
-/** Time after the publication of a version from which a process that has not applied the version counts as lagging. */
+/**
+ * Time from which a process counts as lagging, after the operator first saw that the process has not applied a version.
+ */
 const LAG_MS = 60_000
 
 /**
@@ -86,8 +91,8 @@ export function isCurrent({ covered_version: covered }: GatewayProcess, version:
 }
 
 /**
- * Returns a text of the fields that the status of a Gateway shows. The text stays the same when every process has
- * applied a new version at once.
+ * Returns the fields that the status of a Gateway shows, as one text for comparison. A new version that all processes
+ * have already applied does not change the text.
  */
 function textOf(processes: readonly GatewayProcess[], version: number): string {
   return JSON.stringify(
@@ -96,8 +101,8 @@ function textOf(processes: readonly GatewayProcess[], version: number): string {
 }
 
 /**
- * Merges the states of all replicas; null without any. A replica also reports the processes of other replicas, with a
- * delay.
+ * Merges the states of all replicas. Returns null when there is no state. A replica also reports the processes of other
+ * replicas, with a delay.
  */
 export function mergeStates(states: readonly OperatorState[]): OperatorState | null {
   const [first] = states

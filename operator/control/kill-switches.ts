@@ -37,7 +37,7 @@ export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
 }
 
 /**
- * Returns the cleared kill switch of a deleted Gateway. `resourceVersion` is that of the list that no longer contained
+ * Returns the cleared kill switch of a deleted Gateway. `resourceVersion` belongs to the list that no longer contained
  * the Gateway.
  */
 export function clearedKillSwitch(source: string, resourceVersion: string): RelayedKillSwitch {

@@ -94,7 +94,8 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   const running = run()
   return {
     // Changes are sent in batches, so that the claim of a pod does not wait for reads from the API server or for single
-    // reports of other pods. Changes before the first comparison are ignored, because it sends the whole list.
+    // reports of other pods. Changes before the first comparison are ignored, because that comparison sends the
+    // whole list.
     changed(key) {
       if (isComparing) changes.add(key)
     },
@@ -111,8 +112,8 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 }
 
 /**
- * Reports the existing pods among the keys in one call. Returns the keys that need a work item of their own: those with
- * another pod before, and all keys of a refused call.
+ * Reports in one call which of the pods exist. Returns the keys that need a work item of their own: keys under which
+ * another pod was reported before, and all keys when the control plane refuses the call.
  */
 async function reportChanges(reporting: Reporting, keys: readonly string[]): Promise<readonly string[]> {
   const { pods, reported, sandboxes } = reporting
@@ -129,8 +130,8 @@ async function reportChanges(reporting: Reporting, keys: readonly string[]): Pro
 }
 
 /**
- * Reports pods in one call. Returns the keys of all pods when the control plane refuses the call because of one pod;
- * else none.
+ * Reports pods in one call. Returns no keys after a success. When the control plane refuses the call, because of any of
+ * its pods, returns the keys of all pods.
  */
 async function putPresent(
   { controlPlane, reported, signal }: Reporting,
@@ -147,7 +148,7 @@ async function putPresent(
   return []
 }
 
-/** Reports one pod, and the pods of its name that no longer exist. */
+/** Reports one pod, and the deletion of earlier pods of the same name. */
 async function reportPod(reporting: Reporting, key: string): Promise<void> {
   const { client, controlPlane, pods, reported, sandboxes, signal } = reporting
   sandboxes.delete(key)

@@ -8,8 +8,9 @@ const DEBOUNCE_MS = 100
 const POLL_MS = 2_000
 
 /**
- * Reads every `*.yaml` and `*.yml` directly in the folder. Rejects when the folder cannot be listed, because an empty
- * result would remove all objects. A file that was deleted between list and read is not in the result.
+ * Reads every `*.yaml` and `*.yml` directly in the folder, except names with a dot at the beginning. Rejects when the
+ * folder cannot be listed, because an empty result would remove all objects. A file that was deleted between list and
+ * read is not in the result.
  *
  * @param opened The folder as it was at the start, for the exposure of its files.
  */

@@ -146,8 +146,9 @@ function fileOrigin({ resource, file }: ManifestObject): ManifestOrigin {
 }
 
 /**
- * Returns the credential of a Connector, from a Secret of its own namespace. `undefined` while a file cannot be read,
- * because the file may contain the Secret: the control plane then keeps the stored credential.
+ * Returns the credential of a Connector, from a Secret of its own namespace. Returns `undefined` while any file has a
+ * problem and the Secret is not found, because that file may contain the Secret: the control plane then keeps the
+ * stored credential.
  */
 function credentialOf(
   { resource, namespace }: ManifestObject,
@@ -176,8 +177,8 @@ function readFile(file: ManifestFile): ReturnType<typeof parseManifests> {
 }
 
 /**
- * Adds a problem for each Connector that takes its credential from the machine, in a file that others may change: they
- * could have any command run and any file read as the user of the control plane.
+ * Adds a problem for each Connector that takes its credential from the machine, in a file that others may change. With
+ * such a file, others could make the control plane run any command and read any file as its user.
  */
 function withExposure(parsed: ParsedManifest, { file, exposure }: ManifestFile): ParsedManifest {
   if (exposure === undefined) return parsed

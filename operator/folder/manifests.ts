@@ -41,8 +41,8 @@ export type ParsedManifest = {
 type ParsedDocument = Omit<ParsedManifest, 'heads'>
 
 /**
- * A Secret in a file. Strict, unlike the Secret of a cluster: `data` and a misspelt `stringData` would leave the
- * Connector without a credential.
+ * A Secret in a file. The schema is strict, unlike that of a Secret in a cluster: `data`, or a misspelt `stringData`,
+ * would leave the Connector without a credential.
  */
 const FolderSecret = z.strictObject({
   ...SecretResource.shape,
@@ -85,7 +85,7 @@ export function parseManifests(file: string, text: string): ParsedManifest {
   return { objects, problems: [...problems, ...duplicates(objects)], heads }
 }
 
-/** Returns a problem for every second declaration of an object. */
+/** Returns a problem for each declaration of an object except the first one. */
 export function duplicates(objects: readonly ManifestObject[]): ManifestProblem[] {
   const first = new Map<string, ManifestObject>()
   const problems: ManifestProblem[] = []

@@ -8,8 +8,8 @@ import type { ManifestObject } from './manifests.ts'
  */
 export type RefusedPolicy = Omit<ManifestObject, 'resource'> & {
   /**
-   * The illegible part of the document: `policy` for the name of a Policy, `unknown` for the kind, null when kind and
-   * name are legible.
+   * Illegible part of the document. `policy`: the name of a Policy. `unknown`: the kind. Null when kind and name are
+   * legible.
    */
   readonly unnamed: 'policy' | 'unknown' | null
   readonly spec: unknown

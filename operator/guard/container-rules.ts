@@ -8,9 +8,9 @@ const RESERVED_VOLUMES = texts(Object.values(VOLUMES).map(({ name }) => name))
 const PORTS = `[${Object.values(POD_PORTS).join(', ')}]`
 
 /**
- * Returns the rules for containers of agents: those of PodSecurity `restricted`, except that root is allowed, and those
- * that protect the traffic capture. `list` is a CEL list of containers, `uid` a CEL expression for the uid of the
- * proxy.
+ * Returns the rules for containers of agents: the rules of PodSecurity `restricted`, except that root is allowed, and
+ * the rules that protect the traffic capture. `list` is a CEL list of containers, `uid` a CEL expression for the uid of
+ * the proxy.
  */
 export function containerRules(list: string, path: string, uid: string): readonly Validation[] {
   const each = (condition: string, message: string) =>

@@ -6,7 +6,7 @@ export type GuardOptions = {
   readonly ownNamespace: string
   /** The ServiceAccount of the operator, `system:serviceaccount:NAMESPACE:NAME`. */
   readonly operatorUser: string
-  /** Images that the injector sets for sidecars, and those of its previous version during an upgrade. */
+  /** Images that the injector sets for sidecars. During an upgrade, also the images of its previous version. */
   readonly proxyImages: readonly string[]
   readonly ruleImages: readonly string[]
   readonly proxyCommand: readonly string[]
@@ -16,9 +16,11 @@ export type GuardOptions = {
   readonly dns: InjectOptions['dns']
   /** `namespace/name` of the Gateways with `interception: proxyEnv`. Pods of these Gateways have no nftables rules. */
   readonly cooperativeGateways: readonly string[]
-  /** `namespace/name` of the Gateways with `interception: auto` whose pods under gVisor may have no rules. */
+  /**
+   * `namespace/name` of those Gateways with `interception: auto` that admit pods under gVisor without nftables rules.
+   */
   readonly autoGateways: readonly string[]
-  /** Names of the RuntimeClasses of gVisor, whose pods may have the rule setter that runs as root. */
+  /** Names of the RuntimeClasses of gVisor. Pods of these classes may contain the rule setter that runs as root. */
   readonly gvisorRuntimeClasses: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */
   readonly strictGateways: readonly string[]
@@ -36,7 +38,7 @@ export type GatewayOptions =
   | 'seccompProfiles'
 
 export type Installation = Omit<GuardOptions, GatewayOptions> & {
-  /** True if the installation keeps a NetworkPolicy around pods with `proxyEnv`; default false. */
+  /** True if the installation keeps a NetworkPolicy that isolates pods with `proxyEnv`; default false. */
   readonly isolatesProxyEnv?: boolean
 }
 

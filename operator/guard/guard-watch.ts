@@ -21,7 +21,9 @@ export type GuardLoss = GuardPart & {
   readonly change: 'deleted' | 'changed'
   /** Path of the object in the API. */
   readonly path: string
-  /** Metadata of the object. After a deletion only its name, its UID (empty if unknown) and its namespace. */
+  /**
+   * Metadata of the object. After a deletion, it contains only the name, the UID (empty if unknown) and the namespace.
+   */
   readonly metadata: KubeObject['metadata']
 }
 

@@ -29,7 +29,10 @@ export type Wanted = {
   readonly proxyImages: readonly string[]
 }
 
-/** Returns the most severe finding about a running pod; null without a finding and for ended pods. */
+/**
+ * Returns the most severe finding about a running pod; null without a finding, and for a pod that has ended or is being
+ * deleted.
+ */
 export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
   if (hasEnded(pod)) return null
   const mustBeGoverned =

@@ -37,15 +37,18 @@ const VARIABLES: readonly Variable[] = [
   { name: 'isRunning', expression: ['object', 'oldObject'].map(isRunning).join(' && ') },
 ]
 
-/** Returns a CEL expression: whether the Sandbox has a pod, in the fields of both versions of the API. */
+/**
+ * Returns a CEL expression that is true when the Sandbox has a pod. The expression reads the fields of both API
+ * versions.
+ */
 function isRunning(object: string): string {
   return `(${object}.?spec.?operatingMode.orValue('Running') != 'Suspended' && ${object}.?spec.?replicas.orValue(1) != 0)`
 }
 
 /**
- * Returns the policy about pod metadata in objects of agent-sandbox. Its controllers copy this metadata onto pods
- * repeatedly, so a value that pods must not have is already refused in these objects, where its author sees the error.
- * Of an update, only the changed keys are checked.
+ * Returns the policy about pod metadata in objects of agent-sandbox. The controllers of agent-sandbox copy this
+ * metadata onto pods repeatedly. A value that pods must not have is therefore refused in these objects already, where
+ * its author sees the error. An update is refused only for keys that it changes.
  */
 export function sandboxMetadata(): Policy {
   return {

@@ -6,15 +6,15 @@ import type { LabelledPods } from '../network/sandbox-policy.ts'
 
 export type InjectionConfig = {
   /**
-   * `SIDECAR_IMAGE`; `RULES_IMAGE`, default the same; `SIDECAR_COMMAND`, separated by blanks; `SIDECAR_PULL_POLICY`;
-   * `SIDECAR_PULL_SECRETS`.
+   * Settings from `SIDECAR_IMAGE`, `RULES_IMAGE` (default: the image of `SIDECAR_IMAGE`), `SIDECAR_COMMAND` (words
+   * separated by blanks), `SIDECAR_PULL_POLICY` and `SIDECAR_PULL_SECRETS` (names separated by commas).
    */
   readonly images: SidecarImages
-  /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null: sidecars use the operator's URL. */
+  /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null when sidecars use the URL of the operator. */
   readonly controlPlaneUrl: string | null
   /**
-   * `SIDECAR_DNS_RESOLVERS`, addresses separated by commas, and `SIDECAR_CLUSTER_DOMAIN`. Empty and null: those of the
-   * operator's own `/etc/resolv.conf`.
+   * `SIDECAR_DNS_RESOLVERS`, addresses separated by commas, and `SIDECAR_CLUSTER_DOMAIN`. When they are empty and null,
+   * sidecars use the DNS of the operator's own `/etc/resolv.conf`.
    */
   readonly dns: {
     readonly resolvers: readonly string[]
@@ -25,8 +25,8 @@ export type InjectionConfig = {
     readonly pods: LabelledPods
   }
   /**
-   * `PROXY_ENV_UPSTREAMS` (JSON): addresses that pods with `interception: proxyEnv` may reach; null: no NetworkPolicy
-   * isolates them.
+   * `PROXY_ENV_UPSTREAMS` (JSON): addresses that pods with `interception: proxyEnv` may reach; null when no
+   * NetworkPolicy isolates these pods.
    */
   readonly proxyEnvUpstreams: Upstreams | null
   /** `SIDECAR_LOG_LEVEL`, default info. */
@@ -36,9 +36,15 @@ export type InjectionConfig = {
   readonly port: number
   /** `WEBHOOK_SERVICE`, default `chaperone-webhook`, and `WEBHOOK_SERVICE_PORT`, default 443. */
   readonly service: { readonly name: string; readonly port: number }
-  /** `WEBHOOK_ADDRESS`: host at which the API server calls the webhook without a Service; null: through the Service. */
+  /**
+   * `WEBHOOK_ADDRESS`: host at which the API server calls the webhook without a Service; null when it calls the
+   * Service.
+   */
   readonly address: string | null
-  /** `WEBHOOK_CERTIFICATE_SECRET`: Secret with the certificate of the webhook; null: the operator issues its own. */
+  /**
+   * `WEBHOOK_CERTIFICATE_SECRET`: Secret with the certificate of the webhook; null when the operator issues the
+   * certificate.
+   */
   readonly certificateSecret: string | null
   /** `OPERATOR_SERVICE_ACCOUNT`, default `chaperone-operator`. */
   readonly serviceAccount: string

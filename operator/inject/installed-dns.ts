@@ -7,9 +7,9 @@ import type { InjectionConfig } from './config.ts'
 const RESOLV_CONF = '/etc/resolv.conf'
 
 /**
- * Returns the DNS settings of sidecars: those of the configuration, else those that the kubelet wrote to the
- * `resolv.conf` of the operator's pod, which are the DNS of the cluster or its cache on the node. Throws `validation`
- * when neither names a server.
+ * Returns the DNS settings of sidecars from the configuration. Where the configuration has none, returns the settings
+ * that the kubelet wrote to the `resolv.conf` of the operator's pod: the DNS of the cluster, or its cache on the node.
+ * Throws `validation` when neither names a server.
  */
 export async function installedDns(
   { resolvers, clusterDomain }: Omit<InjectionConfig['dns'], 'pods'>,

@@ -4,8 +4,9 @@ import { createKubeTransport, type KubeAccess, type KubeCall, retryAfterOf } fro
 import { kubeFailure, unreachable } from './kube-failure.ts'
 
 /**
- * Client of the API server. Calls reject with a ChaperoneError: `not_found`, `conflict`, `gone` (410), `forbidden`,
- * `validation`, `rate_limited` (with the seconds of Retry-After), `not_ready` for 5xx and network errors.
+ * Client of the API server. Calls reject with a ChaperoneError: `unauthorized`, `forbidden`, `not_found`, `conflict`,
+ * `gone` (410), `validation` or `rate_limited`; `not_ready` for any other status and for network errors. The error
+ * contains the seconds of Retry-After.
  */
 export type KubeClient = Disposable & {
   call<T>(call: KubeCall): Promise<T>

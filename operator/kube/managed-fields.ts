@@ -19,9 +19,7 @@ export function managedFieldsOf({ metadata }: KubeObject): readonly ManagedField
   return (metadata as { readonly managedFields?: readonly ManagedFields[] }).managedFields ?? []
 }
 
-/**
- * Reports whether the entry is that of the server-side apply of the operator, whichever replica or version wrote it.
- */
+/** Reports whether the operator wrote the entry by server-side apply, in any of its replicas or versions. */
 function isOwn({ manager, operation, subresource = '' }: ManagedFields): boolean {
   return manager === FIELD_MANAGER && operation === 'Apply' && subresource === ''
 }

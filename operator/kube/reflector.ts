@@ -25,7 +25,7 @@ export type Reflector<T extends KubeObject> = {
 }
 
 export type ReflectorMetrics = {
-  /** Counts an opened watch. */
+  /** Counts an attempt to open a watch. */
   restarted(resource: string): void
   /** Counts a complete list, the first one included. */
   relisted(resource: string): void

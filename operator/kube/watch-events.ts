@@ -23,8 +23,8 @@ const Line = z.discriminatedUnion('type', [
 const MAX_LINE_CHARS = 16 * 1024 * 1024
 
 /**
- * Parses the events of a watch, one JSON object a line. Throws `gone` for an ERROR event with code 410, and `not_ready`
- * for any other ERROR event and for a truncated or invalid line. Earlier events stay valid; the caller opens the watch
+ * Parses the events of a watch, one JSON object a line. Throws the error of `kubeFailure` for an ERROR event (`gone`
+ * for code 410), and `not_ready` for a truncated or invalid line. Earlier events stay valid; the caller opens the watch
  * again.
  */
 export async function* watchEvents(body: AsyncIterable<Buffer | string>): AsyncGenerator<WatchEvent> {

@@ -21,12 +21,15 @@ export type EgressCauseDeps = {
 
 type RunningPod = KubeObject & { readonly status?: { readonly podIP?: string } }
 
-/** Destination of a sidecar, with the pods that a NetworkPolicy would name. */
+/**
+ * Destination that a sidecar must reach, and the labels by which a NetworkPolicy selects the pods of the destination.
+ */
 type Needed = EgressTarget & { readonly selection: LabelledPods }
 
 /**
  * Explains why a sidecar may not reach the control plane or DNS: the NetworkPolicies that select its pod, and the rule
- * that they lack, as YAML. Resolves with null when no NetworkPolicy prevents it, or the pod does not exist.
+ * that they lack, as YAML. Resolves with null when no NetworkPolicy prevents it. Rejects with `not_found` when the pod
+ * does not exist.
  */
 export async function egressCause(
   deps: EgressCauseDeps,
@@ -53,7 +56,7 @@ export async function egressCause(
   return `egress of the pod is limited by NetworkPolicy ${someNames(names)}, and no connection to ${lacking} is admitted. Add to spec.egress:\n${missing.map(ruleText).join('\n')}`
 }
 
-/** Returns the result of `egressCause`, or for null and an empty text a sentence that says where to find the cause. */
+/** Returns `cause` as text. For null and for an empty text, returns a sentence that says where to find the cause. */
 export function egressCauseText(cause: string | null): string {
   return (
     cause ||
@@ -61,7 +64,7 @@ export function egressCauseText(cause: string | null): string {
   )
 }
 
-/** Maximum number of policies that a text names, so that an Event still has the rule. */
+/** Maximum number of policies that a text names, so that the text of an Event has space for the missing rule. */
 const NAMED = 3
 
 function someNames(names: readonly string[]): string {
@@ -82,7 +85,7 @@ async function targetsOf(
       signal,
     )
     const namespaceLabels = namespaces.labelsOf(namespace) ?? { 'kubernetes.io/metadata.name': namespace }
-    // Without running pods a policy is judged by the labels that it has to select.
+    // When no pod runs, the policies are compared with the labels by which they have to select the pods.
     const found = items.length === 0 ? [{ metadata: { labels }, status: undefined }] : items
     return found.map(({ metadata, status }) => ({
       ...{ namespace, namespaceLabels, labels: metadata.labels ?? {}, address: status?.podIP ?? null },

@@ -32,7 +32,7 @@ type Selector = {
   }>
 }
 
-/** Destination of a sidecar. */
+/** Destination that a sidecar must reach, with its pods, addresses and ports. */
 export type EgressTarget = {
   /** Name in messages. */
   readonly name: string

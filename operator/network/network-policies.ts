@@ -23,8 +23,8 @@ export type PolicyChange = { readonly name: string; readonly namespace: string }
 
 export type NetworkPolicies = {
   /**
-   * Applies the missing policies and deletes those of namespaces that need none. Writes nothing where the stored policy
-   * is the one of the last write. Rejects when a write fails.
+   * Applies the missing policies and deletes those of namespaces that need none. Writes nothing in a namespace whose
+   * stored policy still equals the last write. Rejects when a write fails.
    */
   reconcile(): Promise<void>
   isStored(name: string, namespace: string): boolean

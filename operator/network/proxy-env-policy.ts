@@ -18,7 +18,7 @@ export const Upstreams = z.array(
 export type Upstreams = z.infer<typeof Upstreams>
 
 export type ProxyEnvPolicyOptions = Pick<SandboxPolicyOptions, 'ownNamespace' | 'dns'> & {
-  /** Null: no pod is isolated. */
+  /** Addresses of the upstreams; null when no pod is isolated. */
   readonly upstreams: Upstreams | null
   /**
    * Returns the namespaces in which pods with `proxyEnv` run, or may be created by a Gateway; null while the pods are

@@ -17,7 +17,7 @@ export type CompleteSet = {
 export type SetResult = {
   /** Replies to the pushed objects by key. An object that was accepted before and has not changed is not pushed. */
   readonly replies: ReadonlyMap<string, PushReply>
-  /** Objects that the control plane removed, because the source no longer has them. */
+  /** Number of objects that the control plane removed, because the source no longer has them. */
   readonly removed: number
 }
 

@@ -22,9 +22,9 @@ import type { GatewayFacts } from './status-facts.ts'
 
 export type GatewayPart = {
   readonly verdicts: readonly Verdict[]
-  /** Degradations by gateway processes and pods, the most severe first. */
+  /** `Degraded` conditions of gateway processes and pods, the most severe first. */
   readonly degraded: readonly Verdict[]
-  /** Warnings of gateway processes; null without any. */
+  /** `Degraded` condition with the warnings of gateway processes; null when there are none. */
   readonly warnings: Verdict | null
   readonly fields: Pick<GatewayStatus, 'gateways' | 'pods' | 'layer'>
 }
@@ -59,8 +59,9 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
 }
 
 /**
- * Returns the layer of a Gateway: the weakest of its pods, which may be older than the spec. A ready sidecar has proved
- * the capture of its pod; the spec alone proves nothing.
+ * Returns the layer that the status of a Gateway shows: how its pods are connected to their sidecars, by the weakest
+ * way among them. Pods may be older than the spec. A ready sidecar has proved the capture of its pod; the spec alone
+ * proves nothing.
  */
 function layerOf({ spec }: CustomResource<'Gateway'>, { pods, notIsolatedIn }: GatewayFacts): string {
   const { ready, cooperative, isolatedIn } = pods
@@ -141,7 +142,10 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly stri
   return verdict('BypassDetected', 'True', ['CaptureBroken', text])
 }
 
-/** Returns the `BypassPossible` condition. The reason is that of the widest bypass; the message names all of them. */
+/**
+ * Returns the `BypassPossible` condition. The reason is that of the widest possible bypass; the message names all
+ * possible bypasses.
+ */
 function possible({ interception, inbound }: GatewaySpec, facts: GatewayFacts): Verdict {
   const { changingUser, unknownUser, vsock, admittingInbound } = facts.pods
   const admitting = inbound === 'deny' ? [...admittingInbound] : []
@@ -161,7 +165,7 @@ function possible({ interception, inbound }: GatewaySpec, facts: GatewayFacts): 
 
 type Bypass = readonly [isOpen: boolean, reason: ConditionReason<'BypassPossible'>, text: string]
 
-/** Returns the bypasses of pods with `proxyEnv`, which may be older than the spec. */
+/** Returns the possible bypasses of pods with `proxyEnv`. Such pods may be older than the spec. */
 function proxiedBypasses(
   interception: GatewaySpec['interception'],
   { pods: { cooperative, isolatedIn }, notIsolatedIn }: GatewayFacts,
@@ -252,8 +256,8 @@ function podVerdicts({ pods, disconnected }: GatewayFacts, namespace: string): r
 }
 
 /**
- * Returns the causes with their pods. NetworkPolicies of other namespaces are shown only there, in the Events of the
- * pods: readers of the Gateway may have no right to see them.
+ * Returns the causes with their pods. The cause of a pod in another namespace is not returned, because it names
+ * NetworkPolicies that readers of the Gateway may have no right to see. An Event on the pod shows the cause.
  */
 function causesOf(disconnected: readonly Disconnected[], namespace: string): readonly string[] {
   const isOwn = (pod: string) => pod.startsWith(`${namespace}/`)

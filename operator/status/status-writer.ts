@@ -91,8 +91,8 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
 }
 
 /**
- * Remembers the fields of the status that custom resource definitions lack, so that these fields are not written again
- * and again. They are tried again at intervals.
+ * Stores the fields of the status that custom resource definitions lack, so that these fields are not written again and
+ * again. They are tried again at intervals.
  */
 function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
   type Known = { readonly fields: readonly string[]; readonly at: number }
@@ -106,9 +106,12 @@ function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
   return {
     fieldsOf,
     dueMs,
-    /** Fields that are left out of a write now. */
+    /** Returns the fields that a write must leave out at present. */
     leftOut: (kind: ResourceKind) => (dueMs(kind) === 0 ? [] : fieldsOf(kind)),
-    /** Stores the result of a write: known fields that it tried again, and the fields that were missing. */
+    /**
+     * Stores the result of a write. `tried`: stored fields that the write contained again. `missing`: fields that the
+     * custom resource definition turned out to lack.
+     */
     put(kind: ResourceKind, tried: readonly string[], missing: readonly string[]): void {
       if (tried.length === 0 && missing.length === 0) return
       const before = fieldsOf(kind)

@@ -6,7 +6,10 @@ import type { TaskContext } from './task.ts'
 /** Secret with the URL of the database, in the form that an external database's Secret has. */
 const POSTGRES_SECRET = 'chaperone-postgres'
 
-/** Creates the Secret of the bundled database once: `password`, and `url` for the control plane. */
+/**
+ * Creates the Secret of the bundled database, unless it exists. Its keys are `password`, and `url` for the control
+ * plane.
+ */
 export async function ensurePostgresSecret({ client, namespace, print }: TaskContext): Promise<void> {
   const path = pathOf(RESOURCES.Secret, namespace)
   try {

@@ -10,7 +10,10 @@ import {
 
 /** Interval at which the Secret and the webhook configurations are checked. */
 const REFRESH_MS = 5 * 60_000
-/** Maximum attempts to write the Secret. Replicas that start together race for the first Secret; the losers read it. */
+/**
+ * Maximum attempts to write the Secret. When several replicas start at once, one of them creates the Secret, and the
+ * others read it.
+ */
 const MAX_ATTEMPTS = 5
 
 export type StoredCertificateAuthorities = {

@@ -158,7 +158,10 @@ const GOVERNED = {
     "has(oldObject.spec.initContainers) && oldObject.spec.initContainers.exists(c, c.name == 'chaperone-proxy')",
 }
 
-/** Condition for controllers that write the label of the pod template onto the pod again, as agent-sandbox does. */
+/**
+ * Match condition for an update by which a controller writes the label of the pod template onto the pod again, as
+ * agent-sandbox does.
+ */
 const ENABLED_AGAIN = {
   name: 'is-labelled-enabled-again',
   expression: [
@@ -167,7 +170,7 @@ const ENABLED_AGAIN = {
   ].join(' && '),
 }
 
-/** Returns a selector of every namespace but the given one. */
+/** Returns a selector of every namespace except the given one. */
 export function outside(ownNamespace: string) {
   return { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [ownNamespace] }
 }

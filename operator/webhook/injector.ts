@@ -26,7 +26,7 @@ export type InjectorDeps = Pick<
     readonly target: (port: number) => WebhookTarget
     /** Host names and addresses of the webhook, for its certificate. */
     readonly hosts: readonly [string, ...string[]]
-    /** Secret with the certificate of the webhook; null: the operator issues its own. */
+    /** Secret with the certificate of the webhook; null when the operator issues the certificate. */
     readonly certificateSecret: string | null
   }
 

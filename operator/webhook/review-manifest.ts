@@ -31,7 +31,10 @@ const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }
   policies: PolicyResource,
 }
 
-/** Limits of the validation (characters of conditions; steps of tests), because the same process admits pods. */
+/**
+ * Limits of the validation, which runs in the process that admits pods: characters of a condition, and steps of the
+ * tests.
+ */
 const MAX_CONDITION_TEXT = 32 * 1024
 const MAX_TEST_COST = 16 * 1024
 
@@ -46,9 +49,12 @@ type Written = {
 
 /** Values of the installation by which custom resources are reviewed. */
 export type ManifestRules = {
-  /** Weakest settings that a Gateway may have; absent: no Gateway has a floor. */
+  /** Weakest settings that a Gateway may have. Without them, no Gateway has a floor. */
   readonly floorRules?: FloorRules
-  /** User name of the operator, which alone writes Permissions of grants; absent: no user does. */
+  /**
+   * User name of the operator, the only user that may write Permissions of grants. When it is absent, no user may write
+   * them.
+   */
   readonly operatorUser?: string
 }
 
@@ -94,7 +100,7 @@ function grantProblem(
   return hasGrantFields(fields) ? UNGRANTED : null
 }
 
-/** Reports whether the Permission is that of a grant, by its name and label. */
+/** Reports whether the Permission was written for a grant: its name is derived from the grant id in its label. */
 function isOfGrant({ metadata: { name, labels } = {} }: Written): boolean {
   const id = labels?.[GRANT_LABEL]
   return id !== undefined && name === grantObjectName(id)

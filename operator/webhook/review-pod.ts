@@ -40,8 +40,8 @@ export type ReviewDeps = {
   readonly sandboxes: SandboxLookup
   readonly runtimes: RuntimeLookup
   /**
-   * Returns the state of the NetworkPolicy around pods with `proxyEnv` in a namespace. Absent: the installation has no
-   * such policy.
+   * Returns the state of the NetworkPolicy that isolates pods with `proxyEnv` in a namespace. Absent when the
+   * installation has no such policy.
    */
   readonly isolationOf?: (namespace: string) => Isolation
   readonly settings: Omit<
@@ -49,11 +49,9 @@ export type ReviewDeps = {
     'namespace' | 'freshUid' | 'keepsUid' | 'identity' | 'runtime' | 'isolation'
   >
   readonly uids: IssuedUids
-  /** Called with every refusal but those of dry runs. Must not block. */
+  /** Called with each refusal of a new pod that has a controller, except for dry runs. Must not block. */
   readonly onRefused: (owner: RefusedOwner, message: string) => void
-  /**
-   * Called with a sentence about the interception that `interception: auto` chose, except for dry runs. Must not block.
-   */
+  /** Called with a sentence about the interception that `interception: auto` chose for a new pod. Must not block. */
   readonly onChoice?: (owner: RefusedOwner, message: string) => void
 }
 

@@ -7,12 +7,15 @@ export type HealthServerDeps = {
   readonly health: () => Health
   readonly scrape: () => string
   /**
-   * Resolves with null once the containers of the agent may start, and with the reason why not shortly before the
-   * start-up probe of the kubelet times out. An immediate answer would delay the agent by a second, because the kubelet
-   * probes at most once a second. Never rejects.
+   * Resolves with null once the containers of the agent may start. While they may not start, it resolves with the
+   * reason shortly before the start-up probe of the kubelet times out. An immediate answer would delay the agent by a
+   * second, because the kubelet probes at most once a second. Never rejects.
    */
   readonly whenStarted: () => Promise<string | null>
-  /** Returns null when the gateway can decide requests and no traffic bypasses it, else the reason why not. */
+  /**
+   * Returns null when the gateway can decide requests and no traffic bypasses the gateway; otherwise returns the reason
+   * why the gateway is not ready.
+   */
   readonly notReady: () => string | null
 }
 

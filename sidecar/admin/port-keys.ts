@@ -8,7 +8,8 @@ import type { KeyedPort } from '../pipeline/credentials.ts'
  */
 export type PortKeys = {
   /**
-   * Returns the port key of the agent. A new agent of the same name, and a new key of the agent, have another port key.
+   * Returns the port key of the agent. The port key changes when the agent gets a new key, and when another agent gets
+   * its name.
    */
   keyOf(agent: AgentEntry): string
   readonly accepts: KeyedPort['accepts']

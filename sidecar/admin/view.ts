@@ -46,7 +46,10 @@ export type ViewDeps = {
   readonly narrowedTokens: () => number
   readonly journalMaxBytes: number
   readonly capture: () => CaptureGauges
-  /** Returns the certificate with which a sidecar signs; null without one. */
+  /**
+   * Returns the validity of the certificate with which a sidecar signs the certificates that its agent sees; null
+   * without such a certificate.
+   */
   readonly certificate: () => Omit<CertificateValidity, 'nowMs'> | null
 }
 

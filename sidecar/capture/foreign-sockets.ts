@@ -3,7 +3,7 @@ import { ALL_SOCKET_TABLES, inodesOf } from '../../core/capture/socket-table.ts'
 import type { Log } from '../process/log.ts'
 
 export type ForeignSockets = {
-  /** True once a socket of the proxy's user was seen that the proxy did not open. */
+  /** True once a search has found a socket that belongs to the user of the proxy and that the proxy did not open. */
   readonly isFound: boolean
   close(): void
 }
@@ -33,8 +33,8 @@ export function watchForeignSockets({
   async function look(): Promise<void> {
     if (isFound || uid === undefined) return
     const found = await foreignInodes(uid)
-    // A socket counts only when two searches in a row find it: a socket of the proxy that closes during a search may be
-    // in a table but no longer a descriptor.
+    // A socket counts only when two searches in a row find it. A socket that the proxy closes during a search may be in
+    // a kernel table and have no descriptor any more.
     isFound = [...found].some((inode) => suspects.has(inode))
     suspects = found
     if (!isFound) return

@@ -100,9 +100,9 @@ export function createProbeConnections(): ProbeConnections {
 }
 
 /**
- * Returns `escaped` when a connection that our listener has not accepted in time left the machine, otherwise `landed`.
- * The connection may still be in the listener's backlog, or the listener rejected it because an agent holds all
- * connections. The socket tables of the kernel distinguish these cases.
+ * Finds out what became of a connection that our listener has not accepted in time. Returns `escaped` when the
+ * connection left the machine. Otherwise returns `landed`: the connection may be in the backlog of the listener, or the
+ * listener rejected it because an agent holds all connections. The socket tables of the kernel distinguish these cases.
  */
 async function whereIs(target: {
   readonly kind: CapturedKind
@@ -140,8 +140,9 @@ function swampedSince(): () => Promise<boolean> {
 }
 
 /**
- * Returns the number of SYNs dropped in this network namespace; 0 where the kernel does not report it. Synchronous,
- * because in a busy process an asynchronous read ends after the SYN of the probe was dropped, and would count it.
+ * Returns the number of SYNs dropped in this network namespace; 0 where the kernel does not report it. The read is
+ * synchronous: in a busy process, an asynchronous read could end after the SYN of the probe was dropped, and the number
+ * would then include that SYN.
  */
 function listenDropsNow(): number {
   try {
@@ -151,7 +152,7 @@ function listenDropsNow(): number {
   }
 }
 
-/** Returns the text for a kernel table that does not exist because IPv6 is disabled. */
+/** Returns the empty content of a kernel table that cannot be read, for example because IPv6 is disabled. */
 function noTable(): string {
   return ''
 }

@@ -3,7 +3,7 @@ const BLOCK_BYTES = 64 * 1024
 /** Number of empty blocks that are kept. */
 const MAX_FREE = 16
 
-/** Header of an item: its length in bytes, and one bit for an item that was removed. */
+/** Size of the header of an item: its length in bytes, and one bit that is set when the item is removed. */
 const HEADER_BYTES = 4
 const REMOVED = 0x8000_0000
 const LENGTH = 0x7fff_ffff
@@ -11,7 +11,8 @@ const LENGTH = 0x7fff_ffff
 type Block = {
   readonly bytes: Buffer
   /**
-   * `from`: offset of the oldest item that was not removed. `to`: end of the newest item. Equal when no item is left.
+   * `from`: offset of the oldest item that was not removed. `to`: end of the newest item. Both are equal when no item
+   * is left.
    */
   from: number
   to: number
@@ -46,7 +47,6 @@ export class ByteQueue {
     this.#pool = pool
   }
 
-  /** Number of items. */
   get size(): number {
     return this.#size
   }

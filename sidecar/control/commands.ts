@@ -3,8 +3,8 @@ import { SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
 import { type ControlClient, jsonOf } from './client/client.ts'
 
 /**
- * Forwards a command of the internal API to the control plane and returns its reply. Returns 503 when the control
- * plane is unreachable, and 502 when its reply is invalid.
+ * Forwards a command of the internal API to the control plane and returns its reply. Returns 503 when the control plane
+ * is unreachable, and 502 when it answers with an error or an invalid reply.
  */
 export type Commands = (command: CommandBody) => Promise<CommandReply>
 

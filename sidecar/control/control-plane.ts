@@ -41,7 +41,7 @@ export type ControlPlaneDeps = ClientDeps & {
   readonly onInstance?: (instance: Instance) => void
   /**
    * Cancels work that killed agents started at providers. The acknowledgement of a kill switch contains a report of
-   * earlier cancellations; new cancellations start after it.
+   * earlier cancellations; new cancellations start after the acknowledgement.
    */
   readonly cancellations: Cancellations
   /** Executes an action that the control plane ordered. Never rejects. */
@@ -62,8 +62,8 @@ export type ControlPlane = {
   readonly commands: Commands
   readonly killForwarding: KillForwarding
   /**
-   * Returns the step of the `failurePolicy` for the time since the control plane was lost. The step decides which
-   * requests are refused.
+   * Returns the step of the `failurePolicy` that applies, which depends on the time since the connection to the control
+   * plane was lost. The step decides which requests are refused.
    */
   leaseStep(): LeaseStep
   /** Returns the reason why no stream is open; null while one is open, and before the first attempt has failed. */

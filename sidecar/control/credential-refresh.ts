@@ -35,7 +35,10 @@ type Refresh = {
   readonly refusedAgain?: number
 }
 
-/** Creates the port through which a refused secret is replaced, and on which requests wait for a new secret. */
+/**
+ * Creates the `CredentialPort` of the pipeline. Through it, the pipeline makes the control plane replace a refused
+ * secret, and waits for the new secret.
+ */
 export function createCredentialRefresh(deps: CredentialRefreshDeps): CredentialPort {
   const last = new Map<string, Refresh>()
 
@@ -68,7 +71,8 @@ export function createCredentialRefresh(deps: CredentialRefreshDeps): Credential
     },
     refusedAgain({ connectorId, serial }) {
       const known = last.get(connectorId)
-      // With the same number, the request was repeated without a new secret.
+      // The refused secret is the one that the refresh should have replaced: the request was repeated without a new
+      // secret.
       if (known?.pending !== null || known.serial === serial) return
       last.set(connectorId, { ...known, refusedAgain: serial })
     },

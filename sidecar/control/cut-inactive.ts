@@ -2,10 +2,10 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { LiveExchanges } from './live-exchanges.ts'
 
 /**
- * Aborts the streams and tunnels of agents that are suspended or deleted, and writes the reason into their records.
- * Without the abort, these agents would keep their open connections. Requests that are not forwarded yet are not
- * aborted, because the pipeline decides them again. A forwarded request still gets its response, because its effect has
- * happened.
+ * Aborts the responses, streams and tunnels in progress of agents that are suspended or deleted, and writes the reason
+ * into their records. Without the abort, these agents would keep their open connections. A request that is not
+ * forwarded yet is not aborted, because the pipeline decides it again. A forwarded request whose response has not begun
+ * still gets its response, because its effect has happened.
  */
 export function cutInactive(
   live: Pick<LiveExchanges, 'all'>,

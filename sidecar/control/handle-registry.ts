@@ -30,7 +30,8 @@ type Deps = { readonly fetchOwners: FetchHandleOwners; readonly monotonicMs: () 
 
 /**
  * Creates the registry of the agents to which providers gave handles through this process. The registry fetches all
- * other owners from the control plane. Without a reply the owner is unknown.
+ * other owners from the control plane. Without a reply, a handle of another agent in the registry is `foreign`, and any
+ * other handle is `unknown`.
  */
 export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): HandlePort {
   const given = createLru<readonly string[]>(MAX_GIVEN)

@@ -7,9 +7,9 @@ import { type ControlClient, jsonOf } from './client/client.ts'
 import { postWithin } from './client/post-within.ts'
 
 /**
- * `hit`: the cache had a valid token. `miss`: the control plane issued one. `whole`: the token of the Connector is
- * sent. `kept`: the control plane or the source failed, and the last token is still valid. `unavailable`: no token is
- * valid.
+ * `hit`: the cache had a valid token. `miss`: the control plane issued a token. `whole`: the token of the Connector is
+ * sent instead of a narrowed one. `kept`: the control plane or the source failed, and the last token is still valid.
+ * `unavailable`: no token is valid.
  */
 export type NarrowedOutcome = 'hit' | 'miss' | 'whole' | 'kept' | 'unavailable'
 
@@ -20,7 +20,7 @@ export type NarrowedTokensDeps = {
   readonly onAnswer: (outcome: NarrowedOutcome) => void
 }
 
-/** The port, and the number of its cached answers. */
+/** The `NarrowedTokenPort` of the pipeline, with the number of its cached answers. */
 export type NarrowedTokens = NarrowedTokenPort & { readonly size: number }
 
 /** Time limit of the call in milliseconds. Requests of agents wait during the call. */
@@ -28,8 +28,8 @@ const CALL_MS = 5_000
 /** Milliseconds after a failed call in which the last token is sent without another call. */
 const PAUSE_MS = 2_000
 /**
- * Maximum numbers of cached needs for each Connector, and of Connectors with cached needs. The least recently used
- * entry is evicted.
+ * Maximum numbers of cached answers for each Connector (one for each combination of repositories and permissions), and
+ * of Connectors with cached answers. The least recently used entry is evicted.
  */
 const MAX_NEEDS = 256
 const MAX_CONNECTORS = 1_000
@@ -44,7 +44,10 @@ type Kept = {
   retryAtMs: number
 }
 
-/** Creates the cache of tokens that are narrowed to the actions of a request, by Connector and need. */
+/**
+ * Creates the cache of tokens that are narrowed to the actions of a request. The key is the Connector with the
+ * repositories and permissions that these actions need (`TokenNeed`).
+ */
 export function createNarrowedTokens({
   client,
   isConnected,
@@ -55,7 +58,8 @@ export function createNarrowedTokens({
   const pending = new Map<string, Promise<NarrowedAnswer>>()
 
   /**
-   * Reports whether the token is valid and from the current source of the Connector. A stored reason does not expire.
+   * Reports whether the answer can still be used: its token is valid, and comes from the current source of the
+   * Connector. An answer of kind `whole` contains no token and can always be used.
    */
   function isUsable({ entry }: TokenRequest, { answer }: Kept): boolean {
     if (answer.kind === 'whole') return true
@@ -121,7 +125,7 @@ export function createNarrowedTokens({
   }
 }
 
-/** Creates the store of answers by Connector and need. */
+/** Creates the store of answers by Connector and `TokenNeed`. */
 function createAnswers() {
   const known = new Set<Lru<Kept>>()
   const connectors = createLru<Lru<Kept>>(MAX_CONNECTORS, (own) => known.delete(own))

@@ -8,7 +8,10 @@ export type OwnInstance = {
   set(instance: Instance): void
 }
 
-/** Contains only the pod at first. The control plane sends the Sandbox and the claim of the pod. */
+/**
+ * Creates the instance, which contains only the pod at first. The control plane sends the Sandbox and the claim of the
+ * pod.
+ */
 export function createOwnInstance(config: Pick<PodConfig, 'pod'> | null): OwnInstance {
   let current: Instance | null = null
   if (config !== null)

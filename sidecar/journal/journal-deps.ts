@@ -7,8 +7,8 @@ import type { JournalFiles } from './segments/files.ts'
 export const SYNC_TIMEOUT_MS = 10_000
 
 /**
- * `full`: the journal is at its size limit until the control plane acknowledges records. `unwritable`: a write failed,
- * and is retried every second.
+ * `full`: the journal is at its size limit until the control plane acknowledges records. `unwritable`: a write or a
+ * flush failed, and is retried every second.
  */
 export type JournalState = 'ok' | 'full' | 'unwritable'
 

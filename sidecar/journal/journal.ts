@@ -40,7 +40,10 @@ export class Journal implements JournalPort {
   readonly #size: JournalSize
   readonly #commits: GroupCommit
   readonly #outage: Outage
-  /** Sequence numbers of the records, which are tracked from the first turn of the event loop with `audit: sync`. */
+  /**
+   * Assigns the sequence numbers of the records. The numbers are tracked from the first turn of the event loop in which
+   * the snapshot has `audit: sync`.
+   */
   readonly #sequence: Sequence
   readonly #open = new OpenIntents()
   readonly #rows = new OpenAggregates()
@@ -114,7 +117,7 @@ export class Journal implements JournalPort {
     return this.#backlog.closedBytes + this.#segments.bytes
   }
 
-  /** Number of records lost since the start: either never written, or never accepted by the control plane. */
+  /** Number of records lost since the start: never written, lost on disk, or never accepted by the control plane. */
   get lost(): number {
     return this.#lost.total
   }
@@ -194,7 +197,7 @@ export class Journal implements JournalPort {
     if (isIdle && this.#segments.bytes > EARLY_ROTATION_BYTES) this.#rotate()
   }
 
-  /** Removes records that the control plane never accepts. `ranges` were counted when their records were lost. */
+  /** Removes records that the control plane never accepts. Counts the records; `ranges` were counted before. */
   abandon(ids: readonly string[], ranges: readonly LostRange[]): void {
     this.#lost.count(ids.length)
     this.acknowledge(ids, ranges)

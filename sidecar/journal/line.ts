@@ -60,11 +60,11 @@ function hexDigit(byte: number): number {
   return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : Number.NaN
 }
 
-/** The first field of a record (`recordJson`). */
+/** Matches the id, the first field of a record that `recordJson` has written. */
 const ID = /^\{"id":"([\w-]+)"/
 const MAX_ID = 128
 
-/** Returns the id of a record in JSON, if it is the first field and plain; otherwise null. */
+/** Returns the id of a record in JSON; null unless the id is the first field and needs no JSON escapes. */
 export function plainIdOf(recordJson: Buffer): string | null {
   return ID.exec(recordJson.toString('latin1', 0, MAX_ID))?.[1] ?? null
 }

@@ -5,7 +5,10 @@ type Operation = 'write' | 'sync'
 type OutageDeps = Pick<JournalDeps, 'dir' | 'log' | 'probeMs' | 'metrics'>
 
 type OutageHandlers = {
-  /** Resolves when the journal is writable again. */
+  /**
+   * Tries to make the journal writable. Resolves when the journal is writable again, and rejects while it is not.
+   * `isSuspect` is true after a failed flush.
+   */
   retry(isSuspect: boolean): Promise<void>
   /** Called when the outage ends. */
   ended(): void

@@ -23,8 +23,8 @@ export class PendingResults {
   readonly #deps: PendingResultsDeps
   #results: PendingResult[] = []
   /**
-   * Results of forwarded requests that did not fit on disk. There are at most as many as there were requests in flight
-   * when space ran out.
+   * Results whose write failed, of requests that have an intent. There are at most as many as there were requests in
+   * flight when writes began to fail.
    */
   #retained: PendingResult[] = []
 

@@ -43,8 +43,8 @@ export type FrontDeps = {
    */
   readonly refusalLeaf: LeafCache
   /**
-   * True when clients trust the gateway's certificates for every name, so that the gateway can refuse hosts that no
-   * connector owns inside TLS. False in pods, and where the certificate authority has name constraints.
+   * True when clients trust the gateway's certificates for every name. The gateway can then send refusals inside TLS
+   * for hosts that no connector owns. False in pods, and where the certificate authority (CA) has name constraints.
    */
   readonly canRefuseInside: boolean
   /** Runs one exchange through the pipeline. Resolves when the response is sent. */

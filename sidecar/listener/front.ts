@@ -53,7 +53,8 @@ export function createFront(deps: FrontDeps): Front {
   function accept(socket: Socket, { credentials, arrive }: Reception): void {
     socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
     const deadline = deadlines.add(socket)
-    // Where the port does not identify the agent, the first request does. The connection is counted for the agent then.
+    // A port of one agent counts the connection for that agent at once. On any other port, the connection counts for
+    // the agent that its first request identifies, once that request has arrived.
     const detail = credentials.kind === 'port' ? deadline.slot.claim(credentials.agent) : null
     if (detail === null) arrive({ socket, deadline })
     else rejectConnection(deps, { socket, deadline, credentials, detail })
@@ -134,8 +135,8 @@ function serve(deps: FrontDeps, { socket, deadline, owner }: Arrival, what: Snif
 }
 
 /**
- * Describes a direct TLS connection on the port of a pod's agent. Clients send it when packet rules or a hosts file
- * redirect them. The server name determines the destination.
+ * Describes a direct TLS connection on the port of a pod's agent. A client opens such a connection when packet rules or
+ * a hosts file redirect its traffic to the port. The server name determines the destination.
  */
 function directTls(
   socket: Socket,

@@ -124,7 +124,7 @@ type Manner = {
   readonly kind: ExchangeKind
   readonly transport: Transport
   readonly problem: Problem | null
-  /** Reply to use instead of that of the connection. */
+  /** Reply that is used instead of the connection's own reply. */
   readonly reply?: Reply
 }
 

@@ -118,7 +118,7 @@ export class Exchange {
   readonly channel: MessageChannel | undefined
   /** Cached results for requests with an equal head on the same connection; null where nothing is cached. */
   readonly template: RequestTemplate | null
-  /** The request as parsed, with all that it contained. */
+  /** The request as parsed, which may contain credentials of the agent in its query. */
   readonly read: CanonicalRequest | undefined = undefined
   /** The request that is evaluated. With a connector, its query no longer contains the agent's credentials. */
   readonly request: CanonicalRequest | undefined = undefined
@@ -159,7 +159,9 @@ export class Exchange {
    * text to mask.
    */
   echoMask: EchoMask | null | undefined = undefined
-  /** Id and sequence number of the record. Intent and result have the same, and thus are one record. */
+  /**
+   * Id and sequence number of the record. Intent and result have the same id and number, and are therefore one record.
+   */
   recordId: string | undefined = undefined
   intentSeq: number | undefined = undefined
   /** Set when the pipeline begins to run the exchange. */
@@ -170,7 +172,10 @@ export class Exchange {
    * Intent in the journal, written before the request is sent upstream; undefined again once the result is recorded.
    */
   readonly intent: OpenIntent | undefined = undefined
-  /** Monotonic time in ms at which the request was given to the upstream. It ends the overhead of the gateway. */
+  /**
+   * Monotonic time in ms at which the gateway began to send the request upstream. The overhead of the gateway
+   * (`overhead_ms` of the record) ends at this time.
+   */
   readonly sentAt: number | undefined = undefined
   /** Monotonic time in ms at which the head of the response arrived. */
   readonly answeredAt: number | undefined = undefined
@@ -249,7 +254,10 @@ export class Evaluation {
   decision: Decision | undefined = undefined
   /** Handles in an uploaded form or file; `unread` if the upload was not read and may name any handle. */
   uploadedHandles: readonly Handle[] | 'unread' | undefined = undefined
-  /** Hashes of the provider handles that the request names; `handle` is the strictest owner among them. */
+  /**
+   * Hashes of the provider handles that the request names. `handle` contains their owner; with several handles, the
+   * owner that is treated most strictly.
+   */
   namedHandles: readonly string[] | undefined = undefined
   handle: HandleOwner | undefined = undefined
   /** Cached names for the record, which is built twice; null before the first time. */

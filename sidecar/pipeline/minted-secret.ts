@@ -105,7 +105,7 @@ export function watchCredential(exchange: Journaled, credentials: CredentialPort
     discards(status) {
       if (status !== UNAUTHORIZED) return false
       isDiscarded = !exchange.isRepeated && isRepeatable(exchange)
-      // The agent receives the 401 of another request. Later requests have the new secret.
+      // The agent receives the 401 of a request that is not sent again. The refresh gives later requests a new secret.
       if (exchange.isRepeated) credentials.refusedAgain(refused)
       else if (!isDiscarded) void credentials.refresh(refused)
       return isDiscarded
@@ -144,7 +144,10 @@ function isRepeatable(exchange: Journaled): boolean {
 
 const RETRY_S = 2
 
-/** Refuses a request whose credential has expired, or was never issued. The agent can send it again. */
+/**
+ * Refuses a request whose credential has expired, or was never issued. The response tells the agent to send the request
+ * again later.
+ */
 export function refuseExpired(exchange: Received, detail: string, extra: object = {}): 'responded' {
   return refuse(exchange, {
     code: 'not_ready',

@@ -56,8 +56,8 @@ export function sendProblem(exchange: Decided, ports: CheckPorts): string | null
 const NOT_ISSUED = 'The control plane has not issued one.'
 
 /**
- * Returns the request for a narrowed token. Returns null when the exchange is sent without one, and a sentence with the
- * reason when it is not known what an action needs.
+ * Returns the request for a narrowed token. Returns null when the exchange is sent without a narrowed token. Returns a
+ * sentence with the reason when the permissions or scopes of an action are not known.
  */
 function tokenRequestOf(
   { connector, request, actions, system }: Parsed,
@@ -74,7 +74,10 @@ function tokenRequestOf(
   return typeof need === 'string' ? need : { entry, actions: needed, need }
 }
 
-/** Returns what the actions need together; a sentence with the reason when this is not known. */
+/**
+ * Returns the repositories, permissions or scopes that the actions need together. Returns a sentence with the reason
+ * when these are not known.
+ */
 function needOf(
   { minted }: ConnectorEntry,
   actions: readonly NeededAction[],

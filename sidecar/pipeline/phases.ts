@@ -27,7 +27,7 @@ export type HasConnector = { readonly connector: BoundConnector }
 export type HasActions = { readonly named: Named; readonly actions: readonly Action[] }
 export type HasDecision = { readonly decision: Decision }
 export type HasOutbound = { readonly outbound: OutboundEdit }
-/** Id and sequence number of the record, and its time in ISO 8601. Intent and result have the same. */
+/** Id and sequence number of the record, and its time in ISO 8601. Intent and result have the same three values. */
 export type HasRecordId = { readonly recordId: string; readonly intentSeq: number; readonly time: string }
 export type HasIntent = HasRecordId & { readonly intent: OpenIntent }
 export type HasSentTime = { readonly sentAt: number }
@@ -68,7 +68,7 @@ export type Cleared = Evaluated & HasOutbound
 export type SystemCleared = SystemDecided & HasOutbound
 /** The intent is in the journal, so the request may be sent. */
 export type Journaled = (Cleared | SystemCleared) & HasIntent
-/** The request was given to the upstream. */
+/** The gateway has begun to send the request upstream. */
 export type Sent = Journaled & HasSentTime
 /** The head of the final response, or of a switch of protocols, has arrived. */
 export type Answered = Sent & HasResponseHead
@@ -238,7 +238,7 @@ export function dropIntent(exchange: Exchange): void {
   fields.intent = undefined
 }
 
-/** Sets the monotonic time in milliseconds at which the request is given to the upstream. */
+/** Sets the monotonic time in milliseconds at which the gateway begins to send the request upstream. */
 export function setSent<Phase extends Journaled>(exchange: Phase, nowMs: number): Phase & HasSentTime {
   const fields: Writable = exchange
   fields.sentAt = nowMs

@@ -111,8 +111,8 @@ export type AggregateRow = {
 
 export type RefusalPort = {
   /**
-   * Sets the record id of a refused exchange: that of its own record, or of the aggregate record that counts it. Called
-   * once, before the response.
+   * Sets the record id of a refused exchange: the id of its own record, or of the aggregate record that counts the
+   * exchange. Called once, before the response.
    */
   assign(exchange: Exchange): void
   /** Adds the finished exchange to its aggregate record. Returns false when the exchange has its own record. */
@@ -134,7 +134,7 @@ export type HoldPort = {
     problem?: () => string | null,
     prepare?: () => Promise<void>,
   ): Promise<HoldOutcome>
-  /** Opens the card of an access request, for which no request waits. Rejects as `wait` does. */
+  /** Creates the card of an access request. No request of the agent is held for such a card. Rejects as `wait` does. */
   open(hold: HoldBody): Promise<HoldReply>
 }
 
@@ -145,7 +145,10 @@ export type HoldOutcome =
       readonly approvalId: string
       readonly note: string | null
     }
-  /** The request cannot be sent for the reason in `note`. The approval is not spent, and releases the next request. */
+  /**
+   * The request cannot be sent for the reason in `note`. The approval is not spent, and can still release a later
+   * request.
+   */
   | { readonly kind: 'unavailable'; readonly approvalId: string; readonly note: string }
   /**
    * The approval was created for an order. The gateway does not wait, because the control plane delivers its verdict
@@ -171,7 +174,7 @@ export type HostedWorkPort = {
   started(bound: BoundConnector, agent: AgentEntry, work: StartedWork): void
   /** Reports that a resource with one of these ids ended. */
   ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
-  /** Reports that work may have started whose id is not known, because the response was cut or has another format. */
+  /** Reports that work may have started, but that its id is unknown: the response was cut or has another format. */
   unidentified(): void
 }
 
@@ -184,9 +187,15 @@ export type RefusedSecret = {
 }
 
 export type CredentialPort = {
-  /** Returns false while the Connector had its last refresh too recently for another one. */
+  /**
+   * Returns false when the last refresh of the Connector is too recent for another one, and when a refresh did not
+   * help: the upstream also refused the secret that the refresh brought.
+   */
   mayRefresh(refused: RefusedSecret): boolean
-  /** Reports that a repeated request was refused too. If its secret was new, that secret is not refreshed. */
+  /**
+   * Reports that the upstream refused a repeated request too. If the repeated request carried a new secret, that secret
+   * is not refreshed.
+   */
   refusedAgain(refused: RefusedSecret): void
   /**
    * Makes the control plane replace the secret. Resolves when the snapshot has another secret, or after a few seconds.
@@ -207,21 +216,30 @@ export type NarrowedSecret = {
   readonly secret: string
   /** Number of the secret of the Connector when the token was issued. */
   readonly serial: number
-  /** Hash of the credential's specification and the stored secret. A token with another hash is not sent any more. */
+  /**
+   * Hash of the credential's specification and the stored secret. The gateway does not send a token whose hash differs
+   * from the current hash.
+   */
   readonly source: string
   /** Repositories and permissions of the token. */
   readonly scope: readonly string[]
   readonly expiresAtMs: number
 }
 
-/** Request for a token: the entry of the Connector, the actions of the request, and what they need together. */
+/**
+ * Request for a token: the entry of the Connector, the actions of the request, and the repositories and permissions
+ * that these actions need together.
+ */
 export type TokenRequest = {
   readonly entry: ConnectorEntry
   readonly actions: readonly NeededAction[]
   readonly need: TokenNeed
 }
 
-/** `whole`: the token of the Connector is to be sent, for the reason in `reason`. */
+/**
+ * `token`: the narrowed token. `whole`: the token of the Connector must be sent instead, for the reason in `reason`.
+ * `unavailable`: no token can be sent.
+ */
 export type NarrowedAnswer =
   | { readonly kind: 'token'; readonly token: NarrowedSecret }
   | { readonly kind: 'whole'; readonly reason: string }

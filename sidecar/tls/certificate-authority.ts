@@ -19,7 +19,7 @@ const LEAF_LIFETIME_MS = 7 * DAY_MS
 export type Leaf = {
   /** PEM of the private key. All leaves of this process share it. */
   readonly key: string
-  /** PEM of the leaf, followed by the issuer unless the issuer is a root. */
+  /** PEM of the leaf, followed by its issuers except the root. */
   readonly cert: string
   /** End of validity in epoch milliseconds. */
   readonly notAfterMs: number

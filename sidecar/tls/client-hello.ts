@@ -1,6 +1,6 @@
 export type ClientHello =
   | { readonly kind: 'incomplete' }
-  /** The bytes are not a ClientHello. The TLS library reads them then and produces the error. */
+  /** The bytes are not a ClientHello. The TLS library then reads the bytes and produces the error. */
   | { readonly kind: 'invalid' }
   | { readonly kind: 'hello'; readonly serverName: string | null }
 

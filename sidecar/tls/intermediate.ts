@@ -29,7 +29,7 @@ export type IntermediateDeps = {
   readonly random: () => number
   /** Clock of the renewal in Unix milliseconds; default: the system clock. */
   readonly nowMs?: () => number
-  /** Interval in milliseconds at which the clock is compared; default: one minute. */
+  /** Interval in milliseconds at which the clock is checked for a due renewal; default: one minute. */
   readonly checkMs?: number
   readonly log: Pick<Log, 'info' | 'warn'>
 }

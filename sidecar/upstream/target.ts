@@ -12,7 +12,7 @@ export type UpstreamTarget = {
   readonly port: number
   /** Server name (SNI) of the TLS handshake; empty for IP literals. */
   readonly servername: string
-  /** Host names of which the certificate must be valid for at least one. */
+  /** Host names. The certificate of the server must be valid for at least one of them. */
   readonly identities: readonly string[]
   /** Value of the Host header: always the host that the agent requested. */
   readonly hostHeader: string
@@ -103,8 +103,8 @@ function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): Upst
 }
 
 /**
- * Returns the host and port of the connector's own URL. The certificate may also be valid for the requested host
- * instead, for example when the URL has an IP address.
+ * Returns the host and port of the connector's own URL. The certificate of the server may instead be valid for the
+ * requested host, for example when the URL has an IP address.
  */
 function reroutedTo(base: URL, request: CanonicalRequest, allowPrivate: boolean) {
   const isTls = !leavesInClear({ url: base.href, allowPrivateAddresses: allowPrivate })

@@ -4,7 +4,7 @@ import type { Exposition } from './exposition.ts'
 export type ConfigurationGauges = {
   /** Null before the first snapshot. */
   readonly version: number | null
-  /** Seconds since the last heartbeat of the control plane that counts; 0 while it is connected. */
+  /** Seconds since the connection to the control plane was lost (`Heartbeats.lostForMs`); 0 while it is connected. */
   readonly lostForSeconds: number
 }
 

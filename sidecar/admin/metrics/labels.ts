@@ -10,8 +10,8 @@ export type LabelBounds = {
 }
 
 /**
- * Matches action types that contain a name from the request. Agents can invent any number of them. All other types come
- * from the catalogue, a closed set of a few thousand.
+ * Matches action types that contain a name from the request. Agents can invent any number of such names. All other
+ * types come from the catalogue, a closed set of a few thousand.
  */
 const NAMED_BY_REQUEST = /^mcp\.|\.graphql\.|\.unmapped\./
 const MAX_CATALOGUE_ACTIONS = 4_000

@@ -63,8 +63,9 @@ const STREAM_HEAD_MS = 10_000
 const KEEP_ALIVE_MS = 10_000
 const MAX_CALLS = 8
 /**
- * Pools with separate connections. `bulk` calls arrive by the hundred. `urgent` calls are kill switches and their
- * acknowledgements, which a control plane answers without its database while all other calls hang.
+ * Pools with separate connections. `urgent`: kill switches and their acknowledgements, which a control plane answers
+ * without its database while all other calls hang. `bulk`: holds and records, of which hundreds may be sent at once.
+ * `prompt`: all other calls.
  */
 type Pool = 'urgent' | 'prompt' | 'bulk'
 const POOLS: ReadonlyMap<string, Pool> = new Map([

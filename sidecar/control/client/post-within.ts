@@ -3,8 +3,8 @@ import type { ControlClient, ControlReply } from './client.ts'
 
 /**
  * Posts to the control plane. Resolves within `timeoutMs` milliseconds, with undefined when there is no reply by then.
- * Unlike the time limit of `post`, `timeoutMs` includes the wait for a connection. The control plane may still process
- * the call afterwards.
+ * Rejects when the call fails earlier. Unlike the time limit of `post`, `timeoutMs` includes the wait for a connection.
+ * The control plane may still process the call afterwards.
  */
 export async function postWithin(
   client: ControlClient,

@@ -25,9 +25,10 @@ export type ExecutorDeps = {
 const MAX_ORDER_IDS = 10_000
 
 /**
- * Executes the action for which a decision token was spent, through the pipeline of every request: kill switch, agent,
- * permissions and policies are evaluated again, and a record is written. Also sends the read that tests a credential,
- * for which only kill switches are evaluated. Never rejects. Refuses an order whose id is stored as executed.
+ * Executes the action for which a decision token was spent. The action passes the pipeline like every other request:
+ * kill switch, agent, permissions and policies are evaluated again, and a record is written. The executor also sends
+ * the read that tests a credential, for which only kill switches are evaluated. Never rejects. Refuses an order whose
+ * id is stored as executed.
  */
 export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
   const seen = createLru<true>(MAX_ORDER_IDS)
@@ -50,7 +51,7 @@ export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Or
 
 /**
  * Longest wait in milliseconds for a snapshot that contains the agent of an order. The order may arrive before that
- * snapshot, when its token is already spent.
+ * snapshot, and its token is then already spent.
  */
 const NEWS_MS = 2_000
 const LOOK_MS = 20

@@ -13,10 +13,10 @@ export type HoldClient = {
   ask(hold: HoldBody): Promise<HoldReply>
   /**
    * Spends a granted approval. Returns the state of the approval, spent or not; `unknown` when the control plane has no
-   * such approval; null without a reply.
+   * such approval; null without a valid reply.
    */
   spend(approvalId: string, binding: string): Promise<SpendReply | 'unknown' | null>
-  /** Reads the state of an approval without spending it. The result is that of `spend`. */
+  /** Reads the state of an approval without spending it. Returns the same values as `spend`. */
   read(approvalId: string): Promise<SpendReply | 'unknown' | null>
   /**
    * Reports that the last request of this `asker` has stopped waiting. Returns false when the call must be repeated:
@@ -26,7 +26,10 @@ export type HoldClient = {
   leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }
 
-/** Binding of no request. The control plane spends nothing for another binding, and returns the state. */
+/**
+ * A binding that no request has. When it spends with this binding, the control plane spends nothing and returns the
+ * state of the approval.
+ */
 const NO_BINDING = ''
 
 export function createHoldClient(client: ControlClient): HoldClient {

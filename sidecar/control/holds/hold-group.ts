@@ -171,8 +171,8 @@ export class HoldGroup {
   }
 
   /**
-   * Spends the approval and acts on the result. After `again`, the reply to another request for an approval shows
-   * whether a granted approval can still be used.
+   * Spends the approval and acts on the result. When the approval cannot be spent any more (`again`), the group
+   * requests another approval. The reply to that request may name an approval that is already granted.
    */
   async #use(signal: Signal): Promise<void> {
     const step = await this.#spend()

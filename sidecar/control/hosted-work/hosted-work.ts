@@ -2,7 +2,7 @@ import type { StartedWork } from '../../../core/connectors/hosted-work/started-w
 import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
 import type { HostedWorkPort } from '../../pipeline/ports.ts'
 
-/** Work that an agent started at a provider through this process and that is not known to have ended. */
+/** Work that an agent started at a provider through this process. Work that is known to have ended is not included. */
 export type KnownWork = {
   readonly key: string
   readonly agent: AgentEntry

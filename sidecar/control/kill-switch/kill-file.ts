@@ -21,7 +21,9 @@ const KillFile = z.object({
    * not even after a restart.
    */
   order: StateOrder.nullable().default(null),
-  /** Kill switches that a replica broadcast, and that the database is not known to have stored. */
+  /**
+   * Kill switches that a replica broadcast, and for which no confirmation has arrived that the database stored them.
+   */
   announced: z.array(KillAnnouncement).default([]),
   /** Ids of announcements that were since stored by the control plane or lifted. */
   settled: z.array(z.string()).default([]),

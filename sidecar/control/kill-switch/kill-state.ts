@@ -42,14 +42,16 @@ export type KillState = KillPort & {
    * known state, and announcements. Each call continues after the announcements of the previous call.
    */
   report(): Pick<AckBody, 'kill_order' | 'announced'>
-  /** Reports whether an announcement is not known to be settled (stored or lifted). */
+  /**
+   * Reports whether at least one announcement is unsettled: no confirmation has arrived that it was stored or lifted.
+   */
   hasAnnounced(): boolean
   /** Activates a kill switch on this gateway. Returns the number of exchanges that were cut. */
   setLocal(scope: string, reason: string): number
   /** Removes a local kill switch that the control plane has not stored. */
   clearLocal(scope: string): void
   localKillSwitch(scope: string): LocalKillSwitch | undefined
-  /** Returns local kill switches that the control plane is not known to have. */
+  /** Returns the local kill switches for which the control plane has not confirmed that it stored them. */
   unforwarded(): readonly LocalKillSwitch[]
   /**
    * Marks a local kill switch as stored by the control plane. The kill switch stays effective until a state arrives
@@ -58,8 +60,8 @@ export type KillState = KillPort & {
    */
   setForwarded(id: string, from?: StateOrder): void
   /**
-   * Removes the entry of this gateway for the scope, which the control plane has lifted. Also removes the local kill
-   * switch with this id.
+   * Removes the kill switch of this gateway for the scope, because the control plane has lifted it. Also removes the
+   * local kill switch with this id.
    */
   clearLifted(scope: string, id: string | undefined): void
   /** Sets the `namespace/name` of this gateway, which the control plane has sent. */

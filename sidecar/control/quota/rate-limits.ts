@@ -22,8 +22,8 @@ export type RateLimits = {
   /** Sets the numbers of processes that serve each agent (`*`: every agent), this process included. */
   share(agents: Message<'quota'>['agents']): void
   /**
-   * Returns the number of processes that serve the agent, this process included. A process that left counts for one
-   * more minute.
+   * Returns the number of processes that serve the agent, this process included. The number of an agent that the
+   * control plane no longer reports applies for one more minute.
    */
   processesOf(agent: string): number
   /** Releases all leases. */
@@ -43,7 +43,10 @@ type Budget = {
   leased: LeasedQuota | null
 }
 
-/** Number of processes that serve an agent. A process that left is counted until `untilMs`. */
+/**
+ * Number of processes that serve an agent. The number applies until `untilMs`, which is infinite while the control
+ * plane reports the agent.
+ */
 type ServingProcesses = { readonly processes: number; readonly untilMs: number }
 
 /**

@@ -25,8 +25,8 @@ export type BatchUploadDeps = {
 }
 
 /**
- * Creates the function that uploads a batch and acknowledges the stored records. The function rejects when nothing was
- * stored, with `Deferred` when the ingest quota is used up.
+ * Creates the function that uploads a batch and acknowledges the stored records. The function rejects when the upload
+ * of a record failed, with `Deferred` when the ingest quota is used up.
  */
 export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Promise<void> {
   const { client, journal, log } = deps

@@ -15,7 +15,7 @@ export type Uploader = {
   readonly deferrals: number
   /** Starts the next upload at once, because a batch is full. */
   wake(): void
-  /** Uploads once more for at most `ms`, then stops. */
+  /** Uploads the pending records for at most `ms` milliseconds, then stops. */
   close(ms: number): Promise<void>
 }
 

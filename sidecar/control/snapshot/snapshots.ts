@@ -140,8 +140,8 @@ const MAX_REST_MS = 10
 
 /**
  * Builds the snapshot in slices, so that traffic continues while 100,000 rules are indexed. After each slice, traffic
- * gets the event loop for as long as the slice took. A single turn would serve only the requests that arrived during
- * the slice.
+ * gets the event loop for as long as the slice took, at most `MAX_REST_MS`. A single turn would serve only the requests
+ * that arrived during the slice.
  */
 async function build(
   input: Parameters<typeof buildSnapshotInSteps>[0],

@@ -13,7 +13,7 @@ export type Heartbeats = {
   /** Records a heartbeat that counts (see `HeartbeatCheck`). */
   received(): void
   readonly isConnected: boolean
-  /** Returns the milliseconds since the control plane was lost; 0 while it is connected. */
+  /** Returns the milliseconds since the connection to the control plane was lost; 0 while it is connected. */
   lostForMs(): number
 }
 

@@ -194,7 +194,7 @@ export class ControlStream {
     )
   }
 
-  /** Promotes the candidate to the stream in use. */
+  /** Makes `stream` the stream in use, and closes the stream that was in use before. */
   #take(stream: Stream): void {
     const before = this.#current
     this.#current = stream

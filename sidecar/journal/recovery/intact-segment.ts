@@ -53,7 +53,6 @@ async function openIfPresent(path: string): Promise<FileHandle | null> {
 
 /** The results among the lines of an undamaged segment. */
 export class IntactLines {
-  /** Number of results. */
   count = 0
   readonly #add: (recordJson: Buffer) => void
 

@@ -84,7 +84,7 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
       leave(old)
       isLinked = false
       write(PROBE)
-      // One line break of the probe stays, so that the next line is not appended to a truncated one.
+      // One line break of `PROBE` stays in the file, so that the next line is not appended to a truncated line.
       bytes = files.sizeOf(file.fd) - PROBE.length + 1
       truncateTo(files, file.fd, bytes)
     },

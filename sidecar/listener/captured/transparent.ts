@@ -31,7 +31,7 @@ export type TransparentDeps = FrontDeps & {
   readonly destinationOf: (socket: Socket) => Promise<CapturedDestination | null>
   /** Returns true when `egress.tcp` lists the host and port. */
   readonly isOpaque: (host: string, port: number) => boolean
-  /** Returns true when no connector owns the host on any port, and the gateway refuses it. */
+  /** Returns true when no connector owns the host on any port and the gateway refuses requests to the host. */
   readonly isUnowned: (host: string, port: number) => boolean
   /** Returns true for connections of the sidecar itself that test whether capture works. The gateway resets them. */
   readonly isProbe: (kind: CapturedKind, socket: Socket) => boolean

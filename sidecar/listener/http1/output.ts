@@ -61,7 +61,7 @@ export class Output {
     process.nextTick(flushScheduled, this)
   }
 
-  /** Flushes at the end of the tick. Only the callback that `add` schedules calls it. */
+  /** Flushes at the end of the tick. Only the callback that `add` schedules calls this method. */
   scheduled(): void {
     this.#isScheduled = false
     this.flush()

@@ -31,7 +31,10 @@ export function newIncoming(
   }
 }
 
-/** Calls the request handler, and answers 500 when it fails. `beforeFailure` is called before the 500 is sent. */
+/**
+ * Calls the request handler, and answers 500 when the handler fails or starts no reply. `beforeFailure` is called
+ * before the 500 is sent.
+ */
 export function serve(incoming: Incoming, options: Http1Options, beforeFailure: () => void): void {
   const settle = (): void => {
     if (incoming.reply.isStarted) return

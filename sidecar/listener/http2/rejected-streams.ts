@@ -4,8 +4,8 @@ export type RejectedStreams = {
   /** Called when Node has reported the stream, which thereby becomes a request. */
   accepted(id: number): void
   /**
-   * Reports streams up to the last one that nghttp2 received. Call it after the last frame of the session, before the
-   * session is destroyed.
+   * Reports the rejected streams up to the last stream that nghttp2 received. The caller calls it after the last frame
+   * of the session, before the session is destroyed.
    */
   check(): void
   /** Reports a protocol error of the session, at most once. Ignores an error that the client sent in a GOAWAY frame. */
@@ -18,8 +18,8 @@ export type RejectedStreams = {
 }
 
 /**
- * Maximum number of reports for each connection, because a client can cause any number of rejections. nghttp2 ends a
- * session after the same number of malformed frames.
+ * Maximum number of reports for each connection, because a client can cause any number of rejections. Node ends a
+ * session after the same number of invalid frames (`maxSessionInvalidFrames`).
  */
 const MAX_REPORTS = 100
 const PROTOCOL_ERROR = 'ERR_HTTP2_ERROR'

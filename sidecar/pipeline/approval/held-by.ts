@@ -9,7 +9,7 @@ import { describeUnread } from '../body/unread-body.ts'
 import type { Decided } from '../phases.ts'
 import { primaryInput } from '../record/record-audit.ts'
 
-/** Sources of a decision whose rules a grant can name. */
+/** Sources of decisions. A grant can name only rules of these sources. */
 const SOURCES: ReadonlySet<string> = new Set(['permission', 'policy', 'default'])
 
 /**
@@ -48,8 +48,8 @@ type Common = {
   /** Id of the Connector. A recreated Connector has another id. */
   readonly connectorId: string
   /**
-   * Server of the request, and header fields that may change its effect; null for an access request, for which no
-   * request waits.
+   * Server of the request, and header fields that may change its effect; null for an access request, which an agent
+   * makes without a held request.
    */
   readonly request: {
     readonly headers: readonly BoundHeader[]

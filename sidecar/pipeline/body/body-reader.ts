@@ -26,7 +26,8 @@ export type BodyReader = {
    */
   read(exchange: Exchange, limit: number): Promise<Buffer | null>
   /**
-   * Reads the first bytes, as `RequestBody.peek`. They do not count against the budget, and the body remains unread.
+   * Reads the first bytes as `RequestBody.peek` does. They do not count against the budget, and the body remains
+   * unread.
    */
   peek(exchange: Exchange, limit: number, scan: (bytes: Buffer) => number): Promise<Buffer>
   /** Releases the memory that the exchange reserved. */
@@ -129,8 +130,8 @@ export function createBodyReader({
 }
 
 /**
- * Reads a small body without the budget. Returns null for a body that counts against the budget. The size of a body
- * without a declared length is known only once its bytes arrive.
+ * Reads a small body, which does not count against the budget. Returns null for a body that counts against it. The size
+ * of a body without a declared length is known only once its bytes arrive.
  */
 async function readSmall({ body, request }: Exchange, bytes: number): Promise<Buffer | null> {
   const isLarge = request?.body.length !== undefined && bytes > SMALL_BYTES

@@ -25,8 +25,8 @@ export type ByteQuotaOptions = {
 }
 
 /**
- * Fraction of the quota that is open to agents that already hold bytes. The rest is reserved for other agents, because
- * held bytes may stay for minutes.
+ * Fraction of the quota that may be in use when an agent that already holds bytes gets more. The rest is reserved for
+ * agents that hold none, because held bytes may stay for minutes.
  */
 const SHARE_OF_ONE = 0.75
 
@@ -67,7 +67,7 @@ export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions):
     const fail = (error: Error): void => {
       leave()
       reject(error)
-      // The failed request may have blocked smaller requests.
+      // Smaller requests may have waited behind the failed request.
       serve()
     }
     const onAbort = (): void => fail(abortReason(signal))

@@ -8,8 +8,8 @@ import type { ResponseStage } from '../response/response-stage.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
 /**
- * Maximum number of bytes of a body scan. Bodies that determine a candidate are shorter; a scan of a large upload would
- * cost more than forwarding it.
+ * Maximum number of bytes of a body scan. Most bodies that determine a candidate are shorter; a scan of a large upload
+ * would cost more than forwarding it.
  */
 const MAX_SCANNED = 256 * 1024
 

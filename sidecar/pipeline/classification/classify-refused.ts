@@ -9,8 +9,8 @@ import { type Parsed, setActions, startEvaluation } from '../phases.ts'
 import { classifyByRequestLine, isSettledByBody } from './provisional-classification.ts'
 
 /**
- * Limit in bytes of a body that is read to classify a refused request. Most calls that are classified by their body are
- * far smaller.
+ * Limit in bytes of a body that is read to classify a refused request. Most bodies that classify a call are far
+ * smaller.
  */
 const MAX_READ = 16 * 1024
 
@@ -39,8 +39,8 @@ async function classifyByBody(
   reader: BodyReader,
 ): Promise<undefined> {
   const { request } = exchange
-  // The body has arrived. `peek` does not set `bodyBytes`, which would turn the refusal of an MCP request into a
-  // JSON-RPC error.
+  // The body has arrived. The function uses `peek` and not `read`, because `read` would set `bodyBytes`, and the
+  // refusal of an MCP request would then become a JSON-RPC error.
   const bytes = await reader.peek(exchange, MAX_READ, () => 0)
   const view = parseBody(bytes, request.body, decidingKeys(bound, request))
   if (!isRefusal(view)) settle(exchange, classify(bound, request, view))

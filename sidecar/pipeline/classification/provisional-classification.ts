@@ -9,7 +9,8 @@ import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { BodyQuestion } from '../body/body-facts.ts'
 
 /**
- * Classification of a request by its line, before its body is read. All requests with the same line share the object.
+ * Classification of a request by its line, before its body is read. Requests with the same line share the object while
+ * it is cached.
  */
 export type ProvisionalClassification = {
   readonly method: string

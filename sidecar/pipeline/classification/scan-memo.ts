@@ -20,13 +20,16 @@ export class ScanMemo {
   #view: JsonView | null = null
   #named: Classification | null = null
 
-  /** Returns `scannedMembers` of the request. All requests of one cache must have the same head. */
+  /** Returns the result of `scannedMembers` for the request. All requests of one cache must have the same head. */
   members(bound: BoundConnector, request: CanonicalRequest): readonly string[] | null {
     this.#use(bound, request)
     return this.#members
   }
 
-  /** Returns `classify` of the request, or the last result when the scan found the same members and values. */
+  /**
+   * Returns the classification of the request. Returns the last classification again when the scan found the same
+   * members and values.
+   */
   classify(bound: BoundConnector, request: CanonicalRequest, view: JsonView): Classification {
     this.#use(bound, request)
     if (this.#named !== null && this.#view !== null && isSameView(this.#view, view)) return this.#named

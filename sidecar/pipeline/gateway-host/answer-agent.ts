@@ -126,7 +126,7 @@ function jsonOf(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch {
-    // Not JSON, which the caller answers with 400.
+    // The body is not JSON. The caller answers the request with 400.
     return null
   }
 }

@@ -224,8 +224,8 @@ const ofTokens = new WeakMap<NarrowedSecret, RecordCredential>()
 const MAX_SCOPE = 128
 
 /**
- * Returns which credential the gateway added to the request, without its secret; undefined when it added none, and for
- * a refused request.
+ * Returns a description, without the secret, of the credential that the gateway added to the request. Returns undefined
+ * when the gateway added none, and for a refused request.
  */
 function credentialOf(exchange: Exchange): RecordCredential | undefined {
   const { connector, echoMask, narrowed, outcome } = exchange

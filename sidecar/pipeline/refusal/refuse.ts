@@ -70,7 +70,10 @@ export function refuseKilled(exchange: Received, entry: KillEntry): 'responded' 
   return refuse(exchange, { code: 'kill_switch', reason: 'kill_switch', detail: text, error: text, extra })
 }
 
-/** Answers an exception: a ChaperoneError with its own code, any other error with 500. The request is not forwarded. */
+/**
+ * Answers an exception: a ChaperoneError with its own code, any other error with 500. Sends nothing when a response has
+ * started.
+ */
 export function refuseFailure(exchange: Received, error: unknown): 'responded' {
   const failure = error instanceof ChaperoneError ? error : new ChaperoneError('internal', { cause: error })
   const { code, options } = failure

@@ -1,10 +1,13 @@
-/** Minimum length of a form that is searched within other text. Shorter forms match by accident. */
+/**
+ * Minimum length of a form of the credential (`echoForms`) that is searched within other text. Shorter forms match by
+ * accident.
+ */
 const MIN_LENGTH = 6
 
 export type EchoForms = {
-  /** Forms to search anywhere in a text, longest first. */
+  /** Forms that are searched anywhere in a text, longest first. */
   readonly anywhere: readonly string[]
-  /** Forms of a short credential, to search as whole words, longest first. */
+  /** Forms of a short credential. They are searched as whole words, longest first. */
   readonly words: readonly string[]
 }
 

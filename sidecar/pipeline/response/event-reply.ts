@@ -19,8 +19,8 @@ export type EventReplyDeps = {
 
 /**
  * Reply to a held request whose client accepts server-sent events. When no response is sent in time, the reply starts
- * an event stream with keep-alive events, and sends the response as the rest of that stream. `isStarted` is true only
- * after the response: until then the request can be refused.
+ * an event stream with keep-alive events, and sends the response as the rest of that stream. `isStarted` stays false
+ * until the response begins, so the request can be refused until then.
  */
 export class EventReply implements Reply {
   readonly #reply: Reply

@@ -27,9 +27,6 @@ export type ResponseStage = {
   end?(): void
   /** Called when the agent has received a response, complete or cut. Not called when no response was started. */
   answered?(exchange: Answered): void
-  /**
-   * Called last, whatever became of the request. `isCut` is true when the client disconnected or a kill switch cut the
-   * exchange.
-   */
+  /** Called last, for every request. `isCut` is true when the client disconnected or a kill switch cut the exchange. */
   over?(isCut: boolean): void
 }

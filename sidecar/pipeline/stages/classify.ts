@@ -63,7 +63,7 @@ type Given = {
   readonly bound: BoundConnector
   readonly request: CanonicalRequest
   readonly deps: ClassifyDeps
-  /** Classification by the request line; set when the body is read in spite of it. */
+  /** Classification by the request line; set when the body is read although the line classifies the request. */
   readonly provisional?: ProvisionalClassification
 }
 
@@ -73,7 +73,7 @@ function name(exchange: Governed, given: Given): Result | Promise<Result> {
   const provisional = classifyByRequestLine(bound, request, exchange.body.isEmpty)
   if (!isRefusal(provisional)) return classifyByBody(exchange, provisional, given)
   nameUnserved(exchange, given)
-  // Some requests can only be classified by their body (MCP, GraphQL). Other requests without a class are refused.
+  // Some requests can only be classified by their body (MCP, GraphQL). Other unclassified requests are refused.
   return needsBody(bound, request) ? readAndClassify(exchange, given) : refuseReading(exchange, provisional)
 }
 
@@ -108,8 +108,8 @@ function uploadReader(exchange: Governed, { bound, request }: Given): UploadRead
 }
 
 /**
- * Reads the whole body when the connector must scan it or read an uploaded file, unless the request is denied with any
- * body.
+ * Reads the whole body when the connector must scan it or read an uploaded file, unless the request is denied whatever
+ * its body contains.
  */
 function nameByScan(
   exchange: Classified,
@@ -129,7 +129,7 @@ function nameByScan(
   return readAndClassify(exchange, { ...given, provisional })
 }
 
-/** Returns false for a request that is denied with any body, so that its body is not awaited. */
+/** Returns false for a request that is denied whatever its body contains, so that its body is not awaited. */
 function mayBeSent(
   exchange: Governed,
   provisional: ProvisionalClassification,
@@ -142,7 +142,7 @@ function mayBeSent(
   return decision.verdict !== 'deny'
 }
 
-/** Classifies an upgrade that is not served, for its record only. */
+/** Classifies an upgrade that is not served. Only the record uses the classification. */
 function nameUnserved(exchange: Governed, { bound, request }: Given): void {
   const named = nameMessageSocket(bound, request)
   if (named !== null) setActions(exchange, named)
@@ -207,8 +207,8 @@ function classifyView(exchange: Governed, given: Given, view: BodyView | Refusal
 }
 
 /**
- * Classifies by the body. The result of a scan is small. When it equals that of the previous request with the same
- * head, the cached classification is used.
+ * Classifies by the body. The cached classification is used when the scan, whose result is small, has the same result
+ * as for the previous request with the same head.
  */
 function classifyRead({ template }: Governed, { bound, request }: Given, view: BodyView): Classification {
   const isScanned = view.kind === 'json' && view.found !== undefined
@@ -218,7 +218,7 @@ function classifyRead({ template }: Governed, { bound, request }: Given, view: B
 
 /**
  * Classifies an unreadable message without its body when the decision is a hold and the approval card quotes the body.
- * Returns false otherwise. Where rules alone would allow the message it is refused, because a server that can read it
+ * Returns false otherwise. Where rules alone would allow the message, it is refused, because a server that can read it
  * could perform a denied action.
  */
 function isHeldUnread(
@@ -266,8 +266,9 @@ async function nameByUpload(exchange: Governed, given: Given, read: UploadReader
 type ByHead = Given & { readonly head: HeadReader }
 
 /**
- * Classifies a request by the first bytes of its body; the rest is streamed. A request that is denied with any body is
- * denied by its line without waiting for the body. For its record, only a short body that has already arrived is read.
+ * Classifies a request by the first bytes of its body; the rest is streamed. A request that is denied whatever its body
+ * contains is denied by its line, without waiting for the body. For its record, only a short body that has already
+ * arrived is read.
  */
 function nameByHead(exchange: Governed, given: ByHead): Result | Promise<Result> {
   const named = given.head.announced()

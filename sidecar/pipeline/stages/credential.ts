@@ -26,8 +26,8 @@ export type CredentialDeps<Phase, Waited> = {
 }
 
 /**
- * Creates the stage that removes the agent's own credentials and injects that of the connector. No other stage uses a
- * secret.
+ * Creates the stage that removes the agent's own credentials and injects the credential of the connector. No other
+ * stage uses a secret.
  */
 export function createCredential<Phase extends Parsed, Waited extends Exchange>(
   given: CredentialDeps<Phase, Waited>,

@@ -39,8 +39,8 @@ function decide(exchange: Classified, ports: PipelinePorts): StageResult<Decided
 }
 
 /**
- * Denies an ordered request whose named operation is another action than the ordered one. All else, including actions
- * that the request performs in addition (`isBeside`), is decided like live traffic.
+ * Denies an ordered request when its own action (not one that it performs in addition, `isBeside`) differs from the
+ * ordered action. Every other decision is the same as for live traffic.
  */
 function decideOrdered({ order, actions }: Classified, decision: Decision): Decision {
   if (order === undefined || decision.verdict === 'deny') return decision
@@ -60,8 +60,8 @@ function judgeActionCount({ named, snapshot }: Classified): Refusal | null {
 }
 
 /**
- * Refuses a write whose query lost a parameter with the removal of credentials, because the write could act on another
- * target.
+ * Refuses a write when the removal of credentials also removed another query parameter, because the write could then
+ * act on another target.
  */
 function judgeLostParameter({ losesParameter, connector, actions }: Classified): Refusal | null {
   return losesParameter && actions.some(({ effect }) => effect === 'write') ? lostParameter(connector) : null

@@ -54,7 +54,7 @@ export function createRenew(
   ports: Pick<PipelinePorts, 'snapshot'>,
   { renew, clear }: RenewDeps,
 ): (exchange: Evaluated) => Eventual<Cleared> {
-  // An approved request was decided again after its approval, and has not waited since.
+  // An approved request needs no further evaluation: it was decided again after its approval, and has not waited since.
   const isCurrent = (exchange: Evaluated): exchange is Cleared =>
     exchange.outbound !== undefined &&
     (ports.snapshot() === exchange.snapshot || exchange.approvalId !== undefined)

@@ -81,7 +81,7 @@ function send(exchange: Journaled, deps: Deps): Promise<undefined> {
     .then(() => (refusal.isDiscarded && !isSystem(exchange) ? repeat(exchange, refusal, deps) : undefined))
 }
 
-/** Sends a read again whose credential the upstream refused, after the credential was replaced. */
+/** Sends a read again after the upstream refused its credential and the credential was replaced. */
 async function repeat(
   exchange: Cleared & HasIntent,
   refusal: CredentialWatch,

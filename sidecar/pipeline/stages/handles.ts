@@ -12,8 +12,8 @@ import { refuseReading } from '../refusal/refuse.ts'
 import type { Eventual, Stage, StageResult } from '../stage.ts'
 
 /**
- * Creates the stage that determines the owners of the provider handles that the request names, and may deny the request
- * for them. Requests that were already denied do not reach the stage.
+ * Creates the stage that determines the owners of the provider handles that the request names. The stage may deny the
+ * request because of an owner. Requests that were already denied do not reach the stage.
  */
 export function createHandles({ handles }: Pick<PipelinePorts, 'handles'>): Stage<Decided, Decided> {
   return {

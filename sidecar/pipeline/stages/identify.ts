@@ -24,7 +24,9 @@ export function createIdentify(ports: PipelinePorts): Stage<Received, Identified
   }
 }
 
-/** Refuses a malformed or oversized request head, for any agent. Returns null for other requests. */
+/**
+ * Refuses a malformed or oversized request head, whether the agent is known or not. Returns null for other requests.
+ */
 function refuseMalformed(exchange: Received): 'responded' | null {
   const { malformed, agent } = exchange
   if (malformed === undefined) return null

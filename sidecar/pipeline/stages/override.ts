@@ -11,8 +11,8 @@ import type { Stage, StageResult } from '../stage.ts'
 
 /**
  * Creates the stage that refuses a POST whose body makes the server use another method than that for which the decision
- * was made. Forms are always read. JSON bodies, and bodies above the read limit, are checked only if another method
- * would get another verdict.
+ * was made. Forms are always read. A JSON body that is not in memory is read only if another method would get another
+ * verdict. A body above the read limit is refused in that case, and otherwise forwarded unread.
  */
 export function createOverride(ports: PipelinePorts, reader: BodyReader): Stage<Evaluated, Evaluated> {
   return {

@@ -56,7 +56,8 @@ function createSystemIdentify(
 /**
  * Creates the stage that replaces kill switch, limits, decision and hold for requests of the gateway itself. Such a
  * request is sent only through the connector of its order, with the credential of that connector. A kill switch refuses
- * a credential test but no cancellation, which it has caused. A credential test may only send a read.
+ * a credential test. It does not refuse a cancellation, because the kill switch caused the cancellation. A credential
+ * test may only send a read.
  */
 function createAuthoriseSystem(ports: PipelinePorts, reader: BodyReader): Stage<SystemRead, SystemDecided> {
   return {

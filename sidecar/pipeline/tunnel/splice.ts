@@ -17,10 +17,11 @@ export type SpliceOptions = {
 
 export type ClientGate = {
   /**
-   * True when the client must send first. The timeout then starts at once, otherwise with the first byte of the client.
+   * True when the client must send first. The timeout then starts at once. Otherwise it starts with the first byte of
+   * the client.
    */
   readonly isClientFirst: boolean
-  /** Timeout in milliseconds until the bytes must suffice for a verdict. */
+  /** Time limit in milliseconds within which the first bytes of the client must suffice for a verdict. */
   readonly timeoutMs: number
   readonly judge: (bytes: Buffer) => 'more' | 'pass' | 'refuse'
 }

@@ -26,7 +26,10 @@ export class HeadText {
   #length: number | null = null
   #text: string | null = null
 
-  /** Returns the text for equal values; otherwise null. `length`: bytes of the body; null without a body. */
+  /**
+   * Returns the cached text when the cached head has the same values; otherwise null. `length`: body length in bytes;
+   * null without a body.
+   */
   of({ host, path, method }: HeadKey, length: number | null): string | null {
     const isSame =
       this.#length === length && this.#path === path && this.#method === method && this.#host === host
@@ -51,7 +54,7 @@ export type HeadKey = { readonly host: string; readonly path: string; readonly m
  */
 export type WholeRequest = RequestLine & { readonly host: string; readonly headText: HeadText | null }
 
-/** Returns the head of a request whose body is sent as a whole. `length`: its bytes; null without a body. */
+/** Returns the head of a request whose body is sent as a whole. `length`: body length in bytes; null without a body. */
 export function headOf(request: WholeRequest, length: number | null): string {
   const { headText } = request
   const known = headText?.of(request, length) ?? null
@@ -60,7 +63,9 @@ export function headOf(request: WholeRequest, length: number | null): string {
   return headText === null ? text : headText.keep(request, length, text)
 }
 
-/** Returns the head of a request with a streamed body, and the declared length of the body; null for a chunked one. */
+/**
+ * Returns the head of a request with a streamed body. `length`: declared body length in bytes; null for a chunked body.
+ */
 export function streamHead(line: RequestLine): { readonly text: string; readonly length: number | null } {
   const declared = declaredLength(line.headers)
   const length = declared === null ? null : Number(declared)
@@ -78,7 +83,7 @@ const UNSAFE_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
 /**
  * Returns the request head as latin-1 text. Throws for values that could be read as more than one line. The parser of
- * the request has refused these values already; this check is the second line of defense.
+ * the request has already refused such values; this check covers an error of that parser.
  */
 function requestHead(line: RequestLine, framing: RequestFraming): string {
   if (!TOKEN.test(line.method) || !TARGET.test(line.path))
