@@ -12,6 +12,7 @@ import { assertLiteralMembers } from './computed-members.ts'
 import { applyEdits } from './condition-edits.ts'
 import { foldEnvironmentLiterals } from './environment-literals.ts'
 import { assertFoldedEnvironments } from './environment-spelling.ts'
+import { type EqualityGuard, equalityGuards } from './equality-guard.ts'
 import { assertKnownFacts, unknownName } from './fact-shapes.ts'
 import { assertFactTypes } from './fact-types.ts'
 import { assertHeaderNames } from './header-literals.ts'
@@ -26,7 +27,12 @@ export type Condition = {
    * it.
    */
   evaluate(facts: Facts): boolean | ConditionError
+  /** Returns the program of the condition for a provider's name equality rules; null for a provider without rules. */
+  programFor(rules: NameRules | null): ConditionProgram
 }
+
+/** Conditions with programs of the same text have the same value. */
+export type ConditionProgram = { readonly text: string; readonly guards: readonly EqualityGuard[] }
 
 /** Reason why a condition has no value, such as `No such key: amount`. */
 export type ConditionError = { readonly error: string }
@@ -48,10 +54,12 @@ export function compileCondition(
   isAbout: (connectorType: string) => boolean = () => true,
 ): Condition {
   try {
-    const programs = compilePrograms(text, isAbout)
+    const { asSent, byRules } = compilePrograms(text, isAbout)
+    const programFor = (rules: NameRules | null): Program => byRules.get(rules) ?? asSent
     return {
       text,
-      evaluate: (facts) => evaluate(programs.get(nameRulesOf(connectorOf(facts))) ?? programs.asSent, facts),
+      evaluate: (facts) => evaluate(programFor(nameRulesOf(connectorOf(facts))), facts),
+      programFor,
     }
   } catch (cause) {
     throw compileError(cause, text, place)
@@ -73,16 +81,16 @@ export function parseCondition(text: string): CelNode | null {
  */
 export function brokenCondition(text: string, cause: ChaperoneError): Condition {
   const error = `it does not compile (${cause.message})`
-  return { text, evaluate: () => ({ error }) }
+  return { text, evaluate: () => ({ error }), programFor: () => ({ text: error, guards: [] }) }
 }
 
-type Program = (facts: Facts) => unknown
+type Program = ConditionProgram & { readonly run: (facts: Facts) => unknown }
 
 /**
- * Compiled programs of a condition. `asSent` compares names exactly. `get` returns the program for a provider's name
- * equality rules if these rules change the condition; otherwise undefined.
+ * Compiled programs of a condition. `asSent` compares names exactly. `byRules` has the programs for the name equality
+ * rules of providers that change the condition.
  */
-type Programs = { readonly asSent: Program; get(rules: NameRules | null): Program | undefined }
+type Programs = { readonly asSent: Program; readonly byRules: ReadonlyMap<NameRules | null, Program> }
 
 function compilePrograms(text: string, isAbout: (connectorType: string) => boolean): Programs {
   const { ast } = CEL.parse(text)
@@ -99,7 +107,7 @@ function compilePrograms(text: string, isAbout: (connectorType: string) => boole
     const edits = isAbout(connector) ? canonicalEdits(ast, { rules, connector, text }) : []
     if (edits.length > 0) byRules.set(rules, compileProgram(applyEdits(text, [...common, ...edits])))
   }
-  return { asSent, get: (rules) => byRules.get(rules) }
+  return { asSent, byRules }
 }
 
 function compileProgram(edited: string): Program {
@@ -112,12 +120,13 @@ function compileProgram(edited: string): Program {
   if (checked.type !== 'bool' && checked.type !== 'dyn') {
     throw new ShapeError(`the condition has the type ${checked.type}, but must be a bool`, 0)
   }
-  return requestPresence(parsed.ast) ?? parsed
+  const run = requestPresence(parsed.ast) ?? parsed
+  return { text: edited, run, guards: equalityGuards(parsed.ast, CEL) }
 }
 
 function evaluate(program: Program, facts: Facts): boolean | ConditionError {
   try {
-    const value = program(facts)
+    const value = program.run(facts)
     return typeof value === 'boolean' ? value : { error: 'the result is not a bool' }
   } catch (cause) {
     return { error: errorText(cause) }

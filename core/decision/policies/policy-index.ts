@@ -1,5 +1,7 @@
 import { fold } from '../../action/pattern.ts'
+import type { NameRules } from '../../connectors/names.ts'
 import { type CompiledPolicy, type Reach, reachOf } from './compiled-policy.ts'
+import { type Candidates, candidatesOf } from './policy-candidates.ts'
 
 /** Policy whose patterns cover an action, and the extent to which they cover it. */
 export type ReachingPolicy = { readonly policy: CompiledPolicy; readonly reach: Exclude<Reach, 'none'> }
@@ -17,6 +19,11 @@ export type PolicyIndex = {
   matching(actionType: string): readonly CompiledPolicy[]
   /** Returns the policies whose patterns cover the action, each with the extent to which they cover it. */
   reaching(actionType: string): readonly ReachingPolicy[]
+  /**
+   * Returns the policies that cover the action, indexed by what their rules compare. `rules` are the name equality rules
+   * of the action's connector type.
+   */
+  candidates(actionType: string, rules: NameRules | null): Candidates
 }
 
 /** Maximum number of action names with cached results. Agents choose names, so the cache is bounded. */
@@ -25,16 +32,40 @@ const MAX_REMEMBERED = 4_096
 export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyIndex {
   const all = [...policies].sort(byPriority)
   const tables = tablesOf(all)
-  const remembered = new Map<string, readonly ReachingPolicy[]>()
-  const reaching = (actionType: string): readonly ReachingPolicy[] => {
+  const remembered = new Map<string, Covering>()
+  const sets = new Map<string, Covering>()
+  const covering = (actionType: string): Covering => {
     const known = remembered.get(actionType)
     if (known !== undefined) return known
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    if (remembered.size >= MAX_REMEMBERED) {
+      remembered.clear()
+      sets.clear()
+    }
     const found = find(tables, fold(actionType)).flatMap((place) => reachingOf(all[place], actionType))
-    remembered.set(actionType, found)
-    return found
+    // Many actions have the same policies, whose index is then the same too.
+    const key = found.map(({ policy, reach }) => `${policy.ref} ${reach}`).join()
+    const set = sets.get(key) ?? { reaching: found, candidates: new Map() }
+    sets.set(key, set)
+    remembered.set(actionType, set)
+    return set
   }
-  return { all, reaching, matching: (actionType) => reaching(actionType).map(({ policy }) => policy) }
+  return {
+    all,
+    reaching: (actionType) => covering(actionType).reaching,
+    matching: (actionType) => covering(actionType).reaching.map(({ policy }) => policy),
+    candidates(actionType, rules) {
+      const { reaching, candidates } = covering(actionType)
+      const found = candidates.get(rules) ?? candidatesOf(reaching, rules)
+      candidates.set(rules, found)
+      return found
+    },
+  }
+}
+
+/** Policies that cover an action, and their index for the name equality rules of each provider that was asked for. */
+type Covering = {
+  readonly reaching: readonly ReachingPolicy[]
+  readonly candidates: Map<NameRules | null, Candidates>
 }
 
 function reachingOf(policy: CompiledPolicy | undefined, actionType: string): ReachingPolicy[] {

@@ -1,4 +1,7 @@
+import type { NameRules } from '../../connectors/names.ts'
+import { nameRulesOf } from '../../connectors/registry.ts'
 import { POLICY_TIERS } from '../../wire/gateway/policy-reach.ts'
+import type { Condition, ConditionError } from '../conditions/condition.ts'
 import type { MatchedRule, PolicyTrace } from '../decision.ts'
 import type { PlacedInput } from '../facts/environment.ts'
 import type { Facts } from '../facts/facts.ts'
@@ -31,11 +34,30 @@ export type PolicyVerdict = {
 /** Returns the results of all policies in scope, highest priority first. */
 export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: Facts): readonly Opinion[] {
   const opinions: Opinion[] = []
-  for (const { policy, reach } of index.reaching(input.action.type)) {
-    const opinion = isInScope(policy, input) ? firstMatch(policy, reach, facts, input.isAnnounced) : null
+  const rules = nameRulesOf(input.action.connector)
+  const candidates = index.candidates(input.action.type, rules)
+  const read = readOnce(facts, rules, candidates.repeated)
+  for (const { policy, reach } of candidates.of(facts)) {
+    const opinion = isInScope(policy, input) ? firstMatch(policy, reach, read, input.isAnnounced) : null
     if (opinion !== null) opinions.push(opinion)
   }
   return opinions
+}
+
+/** Evaluates a condition for one decision. */
+type Read = (condition: Condition) => boolean | ConditionError
+
+/** Evaluates a condition only once if its text is among the repeated ones. */
+function readOnce(facts: Facts, rules: NameRules | null, repeated: ReadonlySet<string>): Read {
+  if (repeated.size === 0) return (condition) => condition.evaluate(facts)
+  const known = new Map<string, boolean | ConditionError>()
+  return (condition) => {
+    const { text } = condition.programFor(rules)
+    if (!repeated.has(text)) return condition.evaluate(facts)
+    const value = known.get(text) ?? condition.evaluate(facts)
+    known.set(text, value)
+    return value
+  }
 }
 
 /**
@@ -44,18 +66,19 @@ export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: F
  */
 export function opinionOf(policy: CompiledPolicy, input: PlacedInput, facts: Facts): Opinion | null {
   const reach = scopeOf(policy, input)
-  return reach === 'none' ? null : firstMatch(policy, reach, facts, input.isAnnounced)
+  if (reach === 'none') return null
+  return firstMatch(policy, reach, (condition) => condition.evaluate(facts), input.isAnnounced)
 }
 
 function firstMatch(
   policy: CompiledPolicy,
   reach: Reach,
-  facts: Facts,
+  read: Read,
   isAnnounced: boolean | undefined,
 ): Opinion | null {
   for (const rule of policy.rules) {
     if (rule.verdict === 'allow' && reach !== 'full') continue
-    const { isMatch, error } = matchRule(rule, facts, isAnnounced)
+    const { isMatch, error } = matchRule(rule, read, isAnnounced)
     if (isMatch) return policy.tightensOnly && rule.verdict === 'allow' ? null : { policy, rule, error }
   }
   return null
@@ -132,11 +155,11 @@ type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; re
  * require_approval rule does. For an announced action the reverse holds, because the later request that performs the
  * action is decided again.
  */
-function matchRule(rule: CompiledRule, facts: Facts, isAnnounced = false): RuleMatch {
+function matchRule(rule: CompiledRule, read: Read, isAnnounced = false): RuleMatch {
   let error: string | null = null
   let failed: string | null = null
   for (const condition of rule.conditions) {
-    const value = condition.evaluate(facts)
+    const value = read(condition)
     if (value === true) continue
     if (value === false) return { isMatch: false, failed: condition.text, error: null }
     error ??= `\`${condition.text}\` could not be evaluated: ${value.error}`
@@ -160,7 +183,7 @@ export function tracePolicies(index: PolicyIndex, input: PlacedInput, facts: Fac
 }
 
 function traceRule(rule: CompiledRule, facts: Facts, mayAllow: boolean): PolicyTrace['rules'][number] {
-  const { isMatch, failed } = matchRule(rule, facts)
+  const { isMatch, failed } = matchRule(rule, (condition) => condition.evaluate(facts))
   const counts = isMatch && (mayAllow || rule.verdict !== 'allow')
   return {
     rule_name: rule.name,

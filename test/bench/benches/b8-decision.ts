@@ -1,5 +1,10 @@
+import { scoreRisk } from '../../../core/action/risk.ts'
+import type { PlacedInput } from '../../../core/decision/facts/environment.ts'
+import { createFacts } from '../../../core/decision/facts/facts.ts'
 import { lookupPermission, type PermissionIndex } from '../../../core/decision/permissions/permissions.ts'
+import { collectOpinions } from '../../../core/decision/policies/policy-opinion.ts'
 import type { PermissionEntry } from '../../../core/wire/gateway/sync.ts'
+import { inputOf, policiesOf } from '../../core/decision/fixtures.ts'
 import { buildPermissionIndex } from '../../support/permission-index.ts'
 import type { Bench } from '../main.ts'
 import { absolute } from '../support/report.ts'
@@ -17,7 +22,46 @@ export const decision: Bench = async () => {
     absolute('B8', 'cost(100k) / cost(10)', large / small, 4),
     absolute('B8', 'the same, name never asked before: ns at 10 rules', firstLookupNs(10), null),
     absolute('B8', 'the same, name never asked before: ns at 100,000', firstLookupNs(100_000), null),
+    absolute(
+      'B8',
+      '20 policies that match: us a decision',
+      policiesUs(20, () => 'action.effect == "write"'),
+      5,
+    ),
+    absolute(
+      'B8',
+      '500 policies, each about one repository: us a decision',
+      policiesUs(500, (n) => `resource.target == "acme/repo-${n}"`),
+      30,
+    ),
   ]
+}
+
+/** All policies are about the action; each request is about another repository. */
+function policiesUs(count: number, condition: (n: number) => string): number {
+  const policies = policiesOf(
+    Array.from({ length: count }, (_, n) => ({
+      id: `pol_${n}`,
+      yaml: JSON.stringify({ rules: [{ name: 'r', decision: 'deny', conditions: [condition(n)] }] }),
+    })),
+  )
+  const inputs = Array.from({ length: 500 }, (_, n) => placed(`acme/repo-${n}`))
+  let best = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 12; round += 1) {
+    let matches = 0
+    const startedAt = process.hrtime.bigint()
+    for (const input of inputs)
+      matches += collectOpinions(policies, input, createFacts(input, scoreRisk(input.action, false))).length
+    best = Math.min(best, Number(process.hrtime.bigint() - startedAt) / inputs.length / 1e3)
+    if (matches === 0) throw new Error('no policy matched: the benchmark measures nothing')
+  }
+  return best
+}
+
+function placed(target: string): PlacedInput {
+  const input = inputOf({ type: 'codehost.pr.merge' })
+  const action = { ...input.action, resource: { ...input.action.resource, target } }
+  return { ...input, action, environment: 'development', isProduction: false }
 }
 
 /** Each name once, on an index that remembers nothing yet. */
