@@ -91,7 +91,7 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
       const sink = takeOver(raw.reply)
       const greeting = greetingOf(raw.request.headers)
       const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey, greeting }, sink)
-      // If the stream closed before the listener was added, no close event follows.
+      // When the stream was closed before the listener was added, no close event follows.
       if (sink.destroyed) closed()
       else sink.once('close', closed)
       return undefined
