@@ -48,7 +48,7 @@ export type ChannelSettings = {
   readonly email: EmailSettings
   readonly webhook: WebhookSettings
   readonly chat_webhook: ChatWebhookSettings
-  /** Web Push has no settings: users add their browsers. */
+  /** Web Push has no settings, because users add their own browsers. */
   readonly web_push: object
 }
 export type Channels = { readonly [N in ChannelName]: Channel<ChannelSettings[N]> }
@@ -68,7 +68,7 @@ export type NotificationChannels = {
   prepare(): Promise<void>
   /** Delivers one queued notice. */
   readonly deliver: Deliver
-  /** Returns a delivery that stores the result of each attempt as the health of the channel. */
+  /** Wraps the delivery of a channel. The wrapper stores the result of each attempt as the health of the channel. */
   observed(name: ChannelName, deliver: Deliver): Deliver
 }
 
@@ -83,10 +83,10 @@ export type ChannelsDeps = {
   readonly dashboardUrl: string | null
 }
 
-/** Channels without settings of their own. */
+/** Channels whose settings are not stored here: Slack has the settings of the chat, Web Push has none. */
 const HAS_NO_SETTINGS: ReadonlySet<ChannelName> = new Set(['slack', 'web_push'])
 
-/** Settings that replies mask. */
+/** Names of the settings whose values are masked in replies. */
 const SECRETS = new Set(['password', 'url'])
 
 export function createNotificationChannels(deps: ChannelsDeps): NotificationChannels {
@@ -190,7 +190,7 @@ async function put(deps: ChannelsDeps, by: Actor, { name, settings }: ChannelBod
 
 /**
  * Throws `validation` when a stored password would be sent to a server other than the one for which the password was
- * entered, because a user who may change settings must not learn the password.
+ * entered. Otherwise, a user who may change settings could learn the password.
  */
 function refuseOtherServer(settings: object, before: object | null): void {
   const [given, stored] = [settings, before ?? {}].map((each) => each as Readonly<Record<string, unknown>>)
