@@ -1,7 +1,7 @@
 import type { LowerRole } from '../users/rows.ts'
 import type { GroupAccess } from './settings.ts'
 
-/** Access that the groups of a user at the identity provider give. */
+/** The access that a user has because of the user's groups at the identity provider. */
 export type Access = {
   readonly role: 'admin' | 'member' | 'viewer'
   readonly approverGroups: readonly string[]
@@ -25,7 +25,7 @@ export function accessOf(groups: readonly string[], table: ReadonlyMap<string, G
   if (first === undefined) return null
   const { role, namespaces } = first
   const approverGroups = sorted(given.flatMap((entry) => entry.approverGroups))
-  // A role in every namespace includes all lower roles, so these are omitted.
+  // A role in every namespace includes all lower roles, so the list of lower roles is empty.
   return { role, namespaces, approverGroups, lowerRoles: namespaces === null ? [] : lower.filter(isLower) }
 }
 

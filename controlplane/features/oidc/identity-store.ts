@@ -3,8 +3,8 @@ import type { Query } from '../../db/query.ts'
 import { COLUMNS, CONFIRMED_S } from './rows.ts'
 
 /**
- * Seconds for which one replica may claim the confirmation of a user. Another replica may send a request to the
- * provider afterwards.
+ * Seconds for which one replica may claim the confirmation of a user. After this time, another replica may claim the
+ * confirmation.
  */
 const CLAIM_S = 15
 
