@@ -23,7 +23,7 @@ export type OverviewDeps = {
   /** Rules of the minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
   readonly floorRules?: FloorRules
   readonly ownerTokenWarnings: OwnerTokenWarnings
-  /** Returns a sentence for each channel of notifications and each destination of records that fails. */
+  /** Returns a sentence for each notification channel and each destination of records that fails. */
   readonly deliveryWarnings: () => Promise<readonly string[]>
 }
 
