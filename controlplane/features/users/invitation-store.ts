@@ -40,8 +40,8 @@ export async function deleteInvitation(q: Query, id: string): Promise<Invitation
 }
 
 /**
- * Marks the invitation as used and returns the invitation. Undefined for an unknown, expired or used invitation, and
- * for another e-mail address than the invited address.
+ * Marks the invitation as used and returns the invitation. Returns undefined for an unknown, expired or used
+ * invitation, and when the e-mail address is not the invited address.
  */
 export async function takeInvitation(
   q: Query,
