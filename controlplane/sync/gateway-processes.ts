@@ -93,8 +93,8 @@ type Known = Pick<
 
 /**
  * Returns the newest version of the configuration that the process covers. A process reports the version in which its
- * sections last changed. If no later change concerns the process, it covers every version up to the newest version that
- * this replica has read.
+ * sections last changed. If no later version changes the sections of the process, the process covers the newest
+ * version that this replica has read.
  */
 function coveredVersion(
   { gatewayId, agent, greeting: { protocol }, appliedVersion }: Known,
