@@ -163,7 +163,7 @@ async function chaperone(args: readonly string[], env: Partial<Connection['env']
   })
 }
 
-/** Returns the entry file of the command line: the released bundle, else the source. */
+/** Returns the entry file of the command line tool: the released bundle if it exists, otherwise the source. */
 function programFile(): string {
   const bundle = fileURLToPath(new URL('./cli.js', import.meta.url))
   return existsSync(bundle) ? bundle : fileURLToPath(new URL('../main.ts', import.meta.url))

@@ -161,7 +161,7 @@ function remoteLines({ gateways, agents }: Remote): string[] {
   const gatewayTexts = gateways?.map(
     ({ name, processes }) => `${name} (${processes === 0 ? 'not' : processes} connected)`,
   )
-  // Sorted by the number of pods, because only the first `NAMED` agents are printed.
+  // Sorts by the number of pods, because only the first `NAMED` agents are printed.
   const agentTexts = agents
     ?.toSorted((a, b) => b.pods - a.pods)
     .map(({ name, pods }) => `${name} (${pods} ${pods === 1 ? 'pod' : 'pods'})`)

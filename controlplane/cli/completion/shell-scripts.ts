@@ -91,7 +91,10 @@ export function fishScript(commands: readonly CompletedCommand[]): string {
   return `${FISH_WORDS}${lines.join('\n')}\n`
 }
 
-/** Function of fish that tests the number of words before the cursor, without an option `--data` before the command. */
+/**
+ * Function of fish that tests the number of words before the cursor. An option `--data` before the command is not
+ * counted.
+ */
 const FISH_WORDS = `function __chaperone_has
   set -l words (commandline -opc)
   if test "$words[2]" = --data

@@ -60,8 +60,8 @@ async function listen(server: Server): Promise<number> {
 type PendingSignIn = { readonly url: string; readonly secret: string; readonly port: number }
 
 /**
- * Resolves when the code of a redirect is exchanged for a session. Other programs and pages of this machine can call the
- * port, so a request with a missing or foreign code is rejected, and the wait continues.
+ * Resolves when the code of a redirect is exchanged for a session. Other programs and pages of this machine can call
+ * the port, so a request with a missing code, or with a code of another sign-in, is rejected, and the wait continues.
  */
 async function untilExchanged(server: Server, pending: PendingSignIn): Promise<SignInResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<SignInResponse>()
