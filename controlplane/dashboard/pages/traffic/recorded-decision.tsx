@@ -11,7 +11,8 @@ import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
 /**
- * Denial reasons whose label is omitted when the record has a more detailed reason (`why`), because it states the same.
+ * Denial reasons whose label is omitted when the record has a more detailed reason (`why`), because the label states
+ * the same.
  */
 const EXPLAINED: ReadonlySet<string> = new Set([
   ...['permission', 'policy', 'policy_invalid'],
