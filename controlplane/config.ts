@@ -21,7 +21,7 @@ export type ControlPlaneConfig = RetentionSettings & {
   /** Whether the server also listens on 127.0.0.1, on the same port. No effect if `host` is a loopback address. */
   readonly listensOnLoopback: boolean
   readonly databaseUrl: string
-  /** Address of PostgreSQL behind the pooler of `databaseUrl`. Null: `databaseUrl` is the address of PostgreSQL. */
+  /** Address of PostgreSQL itself, without a connection pooler; null when `databaseUrl` is this address. */
   readonly databaseListenUrl: string | null
   readonly databasePreparesStatements: boolean
   readonly databaseTls: DatabaseTlsFiles
@@ -225,8 +225,8 @@ function listOf(value: string | null): readonly string[] {
 }
 
 /**
- * Returns the API server of the cluster: from the environment variables, otherwise from the pod's own cluster. Null
- * outside a cluster.
+ * Returns the API server of the cluster: from the environment variables, otherwise from the pod's own cluster.
+ * Returns null outside a cluster.
  */
 export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
   const own = podApiOf(env)

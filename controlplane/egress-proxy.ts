@@ -9,9 +9,9 @@ import { hostOf } from '../core/request/outbound-address.ts'
  * destination of exported records.
  */
 export type EgressProxySettings = {
-  /** `HTTPS_PROXY`: proxy for https addresses. Null: requests to https addresses use no proxy. */
+  /** `HTTPS_PROXY`: proxy for https addresses. When null, requests to https addresses use no proxy. */
   readonly https: string | null
-  /** `HTTP_PROXY`: proxy for http addresses. Null: requests to http addresses use no proxy. */
+  /** `HTTP_PROXY`: proxy for http addresses. When null, requests to http addresses use no proxy. */
   readonly http: string | null
   /**
    * `NO_PROXY`: names, suffixes, addresses and ranges of hosts to which requests use no proxy. `*` means all hosts.
@@ -22,7 +22,7 @@ export type EgressProxySettings = {
 export type EgressProxy = {
   /**
    * Returns the agent that sends requests for this address through the proxy; the proxy resolves the host name.
-   * Undefined when requests for this address use no proxy. Requests to loopback addresses never use a proxy.
+   * Returns undefined when requests for this address use no proxy. Requests to loopback addresses never use a proxy.
    */
   agentFor(url: URL): HttpAgent | undefined
 }

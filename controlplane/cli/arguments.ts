@@ -78,7 +78,8 @@ type Verbs = Readonly<Record<string, string | null>>
  * argument is an empty text. `ls` and `list` are synonyms. Throws a usage error for any other verb, and for a missing
  * or an extra argument.
  *
- * @param preset Verb of a command line without positional arguments. Absent: such a command line is a usage error.
+ * @param preset Verb of a command line without positional arguments. When absent, such a command line is a usage
+ * error.
  */
 export function verbOf<V extends Verbs>(
   command: Command,

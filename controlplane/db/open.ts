@@ -12,7 +12,7 @@ export type DbOptions = {
   readonly url: string
   /**
    * Address of PostgreSQL itself, for notifications and sessions. Needed when `url` leads to a connection pooler.
-   * Null or absent: `url` is used.
+   * When null or absent, `url` is used.
    */
   readonly listenUrl?: string | null
   /** Whether connections keep prepared statements; default: true. */

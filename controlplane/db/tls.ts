@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 
 /** PEM files that verify the database server and identify this client; null: not configured. */
 export type DatabaseTlsFiles = {
-  /** Certificate authority of the server. Null: the public root certificates are used. */
+  /** Certificate authority of the server. When null, the public root certificates are used. */
   readonly caFile: string | null
   readonly certFile: string | null
   readonly keyFile: string | null

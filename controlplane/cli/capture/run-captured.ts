@@ -49,7 +49,7 @@ export type CapturedRun = {
   readonly agent: string
   readonly key: string
   readonly folder: DataFolder
-  /** Folders besides the data folder that are masked for the command. */
+  /** Folders that are masked for the command, in addition to the data folder. */
   readonly masked: readonly string[]
   readonly command: readonly string[]
   /** Loopback ports that the command can use without policy decisions and traffic records. */

@@ -178,7 +178,7 @@ async function gatewaysOf(kubectl: Kubectl, namespace: readonly string[]): Promi
   return table === '' ? '' : `\n${table}`
 }
 
-/** Returns the output of `kubectl get` for Gateways; null for a user without the right to list them. */
+/** Returns the output of `kubectl get` for Gateways; null when the user lacks the right to list Gateways. */
 async function listed(kubectl: Kubectl, where: readonly string[]): Promise<string | null> {
   try {
     return await kubectl.run('get', 'gateways.chaperone.dev', ...where)

@@ -44,7 +44,7 @@ type Report = {
   readonly gateway: Readonly<Record<string, unknown>> | null
   /** Agents with a port on the local gateway. */
   readonly agents: readonly { name: string; proxy_url: string }[]
-  /** Gateways and agents of a remote control plane; null for a local one. */
+  /** Gateways and agents of a remote control plane; null when the control plane is local. */
   readonly remote: Remote | null
   readonly kill_switches: readonly { scope: string; reason: string }[]
   /** Number of pending approvals; null for a user without the right to read approvals. */
@@ -121,7 +121,7 @@ async function pendingCount(api: ApiClient): Promise<number | null> {
   return answer === null ? null : Cards.parse(answer).approvals.length
 }
 
-/** Returns the gateways; null for a user without the right to read them. */
+/** Returns the gateways; null when the user lacks the right to read gateways. */
 async function readGateways(api: ApiClient): Promise<Gateways | null> {
   const answer = await readIfAllowed(api, '/api/dashboard/gateway')
   return answer === null ? null : Gateways.parse(answer).gateways

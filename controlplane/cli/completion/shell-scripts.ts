@@ -2,7 +2,7 @@ import { COMMON_OPTIONS } from '../command.ts'
 import { shellQuote } from '../terminal/shell-quote.ts'
 import type { CompletedCommand, CompletedOption } from './completion-words.ts'
 
-/** Returns the completion script for bash. File names are completed where nothing else is. */
+/** Returns the completion script for bash. The script completes file names where it has no other completions. */
 export function bashScript(commands: readonly CompletedCommand[]): string {
   const cases = commands.map(
     ({ name, words, options }) =>

@@ -83,8 +83,8 @@ function launchedProgram(launcher: string, words: readonly string[]): AgentProgr
 }
 
 /**
- * Returns the path of the script in a command: the first word, or an argument of an interpreter. Null when the command
- * runs no script.
+ * Returns the path of the script in a command: the first word, or an argument of an interpreter. Returns null when
+ * the command runs no script.
  */
 function scriptIn(words: readonly string[]): string | null {
   const at = words.findIndex((word) => SCRIPT.test(word))

@@ -8,8 +8,8 @@ const SHELL = /^(ba|da|k|z|a)?sh$/
 
 /**
  * Returns the runtime of a command: the interpreter of a script (`python3` for every version of Python), otherwise
- * the name of the command's file. For a shell script, returns the name of the file too. Null when the command is not
- * found.
+ * the name of the command's file. For a shell script, returns the name of the file too. Returns null when the command
+ * is not found.
  */
 export function commandRuntime(command: string, env: NodeJS.ProcessEnv): string | null {
   const file = fileOf(command, env)

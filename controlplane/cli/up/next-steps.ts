@@ -1,8 +1,8 @@
 import { shellQuote } from '../terminal/shell-quote.ts'
 
 /**
- * Returns the option ` --data DIR` for a printed command line. Empty for null, because a command in the same working
- * directory finds the data folder without the option.
+ * Returns the option ` --data DIR` for a printed command line. When `named` is null, returns an empty text, because a
+ * command in the same working directory finds the data folder without the option.
  */
 export function dataOption(named: string | null): string {
   return named === null ? '' : ` --data ${shellQuote(named)}`

@@ -27,7 +27,10 @@ const INDEXED = new Set<string>(AuditEventType.options.filter((type) => !FREQUEN
 export const SEARCHED =
   "lower(concat_ws(' ', e.event_type, e.agent_id, e.user_id, e.action_request_id, e.details::text))"
 
-/** Returns the SQL conditions of a search in events with ids below `before`. Null for `before`: all events. */
+/**
+ * Returns the SQL conditions of a search in events with ids below `before`. When `before` is null, the conditions
+ * apply to all events.
+ */
 export function auditConditions(orgId: string, filter: AuditFilter, before: number | null): AuditConditions {
   const values: unknown[] = [orgId]
   const lists = { indexed: ['e.org_id = $1'], searched: [] as string[] }

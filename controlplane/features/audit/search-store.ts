@@ -18,7 +18,7 @@ export type AuditSearch = {
 const MAX_SEARCHED = 20_000
 
 /**
- * Returns at most `limit` events with ids below `before`, newest first. Null for `before`: begins with the newest
+ * Returns at most `limit` events with ids below `before`, newest first. When `before` is null, begins with the newest
  * event.
  */
 export async function searchAudit(

@@ -10,7 +10,8 @@ import { readSetting } from '../settings/rows.ts'
 import { type BotIdentity, type ChatBotRow, listChatBots } from './bot-store.ts'
 
 /**
- * Resolves the bot of a chat token. Null when the chat provider is unreachable or returns no identity. Never rejects.
+ * Resolves the bot of a chat token. Resolves to null when the chat provider is unreachable or returns no identity.
+ * Never rejects.
  */
 export type IdentifyBot = (token: string) => Promise<BotIdentity | null>
 

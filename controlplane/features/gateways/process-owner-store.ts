@@ -19,8 +19,8 @@ export type ClaimedProcesses = { readonly own: readonly string[]; readonly forei
 
 /**
  * Claims process ids for `owner`. Returns which ids belong to the owner and which to others. The owner gets all
- * unknown ids. The owner also gets the ids of deleted gateways, so that the gateway that replaces a deleted one may
- * upload the journal of its processes.
+ * unknown ids. The owner also gets the ids of deleted gateways, so that a gateway which replaces a deleted gateway
+ * may upload the journal of the old processes.
  */
 export async function claimProcesses(
   q: Query,

@@ -50,7 +50,7 @@ export type GatewayRoutesDeps = {
   readonly lend: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
   /**
    * Returns the key that signs messages to the gateway: the SHA-256 of `sync:` followed by the gateway's token.
-   * Undefined when the gateway does not exist.
+   * Returns undefined when the gateway does not exist.
    */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }

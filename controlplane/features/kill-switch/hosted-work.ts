@@ -15,7 +15,7 @@ export type ProcessWork = {
 
 /**
  * Returns the cancelled hosted work of all connected processes, limited to agents and gateways in the namespaces.
- * Undefined when no process reports hosted work.
+ * Returns undefined when no process reports hosted work.
  */
 export function hostedWorkState(
   processes: readonly ProcessWork[],

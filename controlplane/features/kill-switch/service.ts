@@ -101,7 +101,10 @@ export type KillReply = {
 
 export type KillSwitch = {
   effective(): readonly KillEntry[]
-  /** Returns the hosted work that gateways in the namespaces have cancelled so far. Undefined without any report. */
+  /**
+   * Returns the hosted work that gateways in the namespaces have cancelled so far. Returns undefined when no gateway
+   * has reported hosted work.
+   */
   hostedWork(namespaces: Namespaces): HostedWorkState | undefined
   /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
   announced(): readonly KillEntry[]

@@ -182,8 +182,8 @@ function placeOf({ origin, lines }: PushBody): Pick<ManifestRow['stored'], 'orig
 }
 
 /**
- * Returns the Gateways to which the object was bound. Empty after a change of the spec, because the new spec is bound
- * without regard to earlier bindings.
+ * Returns the Gateways to which the object was bound. Returns none after a change of the spec, because the new spec
+ * is bound without regard to earlier bindings.
  */
 function boundBefore(known: ManifestRow | undefined, spec: unknown): readonly string[] {
   const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))

@@ -17,7 +17,7 @@ export type WebhookSecret = {
   all(): Promise<readonly string[]>
   /** Returns the newest secret (`whsec_...`). Creates the secret at the first call. */
   current(): Promise<string>
-  /** Creates and returns a new secret. The secret before it also signs notifications until the next rotation. */
+  /** Creates and returns a new secret. The previous secret also signs notifications until the next rotation. */
   rotate(by: Actor): Promise<string>
 }
 

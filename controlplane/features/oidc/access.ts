@@ -15,9 +15,9 @@ const RANKS = ['viewer', 'member', 'admin'] as const
 const EVERYBODY = '*'
 
 /**
- * Returns the access that these groups of the provider give. Each role counts in the namespaces of the groups that give
- * the role, so that the namespaces of a low role do not extend those of a high role. Approver groups are combined. Null
- * when no group gives a role.
+ * Returns the access that these groups of the provider give. Each role counts in the namespaces of the groups that
+ * give the role, so that the namespaces of a low role do not extend those of a high role. Approver groups are
+ * combined. Returns null when no group gives a role.
  */
 export function accessOf(groups: readonly string[], table: ReadonlyMap<string, GroupAccess>): Access | null {
   const given = [...new Set([...groups, EVERYBODY])].flatMap((name) => table.get(name) ?? [])

@@ -44,7 +44,7 @@ export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): P
       )
 }
 
-/** Returns the rights that a cluster caller lacks. Empty for a caller with a role in Chaperone. */
+/** Returns the rights that a cluster caller lacks. Returns none for a caller with a role in Chaperone. */
 async function missingRights(
   { clusterRights }: UserPrincipal,
   rights: readonly Right[],

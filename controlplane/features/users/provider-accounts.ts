@@ -17,7 +17,7 @@ const PROVIDER: Actor = systemActor('identity-provider')
 /** Identity at the provider. `issuer`: URL of the provider. */
 export type AccountIdentity = { readonly issuer: string; readonly subject: string }
 
-/** Creates the account of a user. Undefined when an account with the e-mail address exists. */
+/** Creates the account of a user. Returns undefined when an account with the e-mail address exists. */
 export async function registerProviderUser(
   q: Query,
   account: Omit<UserInput, 'id'>,

@@ -22,11 +22,11 @@ export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
  * principal comes from a cache and has the restriction `unchecked`.
  */
 export type ClusterCallers = {
-  /** Authenticates a user by a bearer token. Undefined for an invalid token. */
+  /** Authenticates a user by a bearer token. Returns undefined for an invalid token. */
   byToken(token: string, address: string, isUrgent?: boolean): Promise<UserPrincipal | undefined>
   /**
-   * Authenticates a user by a verified certificate of a client CA of the cluster. Undefined for a certificate of an
-   * agent.
+   * Authenticates a user by a verified certificate of a client CA of the cluster. Returns undefined for a certificate
+   * of an agent.
    */
   byCertificate(subject: CertificateSubject, isUrgent?: boolean): Promise<UserPrincipal | undefined>
 }
@@ -61,8 +61,8 @@ export type Identify = {
   /** Authenticates users of the cluster. Null outside a cluster. */
   readonly clusterCallers?: ClusterCallers | null
   /**
-   * Resolves to whether a TokenReview identifies the token as the token of the operator. Null outside a cluster, and in
-   * a cluster without an operator.
+   * Resolves to whether a TokenReview identifies the token as the token of the operator. The function is null outside
+   * a cluster, and in a cluster without an operator.
    */
   readonly operatorToken?: ((token: string, address: string, isUrgent?: boolean) => Promise<boolean>) | null
 } & IdentifyGateway

@@ -8,11 +8,11 @@ import { HEADERS } from '../../../core/wire/limits.ts'
 export type CertificateSubject = { readonly username: string; readonly groups: readonly string[] }
 
 /**
- * Returns the subject of the verified client certificate of a connection. Undefined without a certificate, or without
- * the header that selects certificate authentication. The header prevents cross-site requests: a browser presents its
- * certificate with the requests of any page, but it sends a custom header only after a CORS preflight, which the
- * control plane does not permit. The expiry is checked at each request, because a connection may outlast its
- * certificate.
+ * Returns the subject of the verified client certificate of a connection. Returns undefined without a certificate, or
+ * without the header that selects certificate authentication. The header prevents cross-site requests: a browser
+ * presents its certificate with the requests of any page, but it sends a custom header only after a CORS preflight,
+ * which the control plane does not permit. The expiry is checked at each request, because a connection may outlast
+ * its certificate.
  */
 export function certificateSubject(
   request: FastifyRequest,

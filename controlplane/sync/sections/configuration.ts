@@ -59,7 +59,7 @@ export type ConfigurationDeps = {
   }
   /** Namespaces of the platform team. Absent means that no namespace belongs to the platform team. */
   readonly platformNamespaces?: ReadonlySet<string>
-  /** Minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
+  /** Minimum strictness of Gateways (`GATEWAY_FLOORS`). When absent, there is no minimum. */
   readonly floorRules?: FloorRules
   /**
    * Returns the chat channel for approval cards and the token of the bot that posts the cards. Each is null when not

@@ -30,7 +30,7 @@ export type SectionLibrary = {
    * between two slices. Afterwards, `of` returns these sections at once. Never rejects.
    */
   prepare(gatewayId: string, receiver?: Partial<Receiver>): Promise<void>
-  /** Returns the sections of a gateway for one receiver. Null for an unknown gateway. */
+  /** Returns the sections of a gateway for one receiver. Returns null for an unknown gateway. */
   of(gatewayId: string, receiver?: Partial<Receiver>): SectionSet | null
 }
 

@@ -38,7 +38,7 @@ export type Receiver = {
 
 /** Builds the sections of the gateways of one configuration. */
 export type SectionBuilder = {
-  /** Builds the sections of a gateway for one receiver. Null when the configuration has no such gateway. */
+  /** Builds the sections of a gateway for one receiver. Returns null when the configuration has no such gateway. */
   build(gatewayId: string, receiver: Receiver): SectionSet | null
   /** Builds the same sections as `build`, in steps. */
   stepsOf(gatewayId: string, receiver: Receiver): Steps<SectionSet | null>

@@ -135,7 +135,7 @@ function Narrow<Row>({ rows, keyOf, columns, note, actions, selection }: Props<R
 
 type Selecting<Row> = { readonly keyOf: (row: Row) => string; readonly selection: RowSelection<Row> }
 
-/** Renders the check box of a row; nothing for a row without operations. */
+/** Renders the check box of a row. Renders nothing for a row without operations. */
 function SelectRow<Row>({ row, keyOf, selection }: Selecting<Row> & { readonly row: Row }) {
   if (!selection.isSelectable(row)) return null
   const key = keyOf(row)

@@ -11,7 +11,7 @@ import { useKeptCards } from './use-kept-cards.ts'
 
 type Props = {
   readonly pending: readonly ApprovalCard[]
-  /** Id of the approval that the URL links to; null without such a link. */
+  /** Id of the approval that the URL names; null when the URL names no approval. */
   readonly linkedId: string | null
   readonly onAnswered: () => void
 }

@@ -81,7 +81,8 @@ function Reason({ why }: { readonly why: RecordWhy }) {
 }
 
 /**
- * Returns the permission that decided. Null for an aggregate record whose requests have different permissions, or none.
+ * Returns the permission that decided. Returns null for an aggregate record whose requests have different
+ * permissions, or none.
  */
 function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
   if (permission === null) return refusals ? null : 'none matched'

@@ -93,7 +93,7 @@ export async function putResult(q: Query, result: ResultBody, processId: string)
 
 /**
  * Returns the result of the order that was stored for this process id, and deletes the row, because responses of
- * upstreams must not remain stored. Undefined when no such result is stored.
+ * upstreams must not remain stored. Returns undefined when no such result is stored.
  */
 export async function takeResult(
   q: Query,

@@ -39,8 +39,8 @@ export type Tokens = {
    */
   signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
   /**
-   * Returns the current token of an action. Null unless the action is allowed and its token is neither used nor
-   * expired.
+   * Returns the current token of an action. Returns null unless the action is allowed and its token is neither used
+   * nor expired.
    */
   of(row: ActionRow): Promise<string | null>
   /**

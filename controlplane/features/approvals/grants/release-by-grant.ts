@@ -11,7 +11,10 @@ import { holdingPolicies } from './grants.ts'
 import { detailsOf } from './make-grant.ts'
 import { type GrantKey, type GrantRow, takeGrant } from './store.ts'
 
-/** Returns the facts of a hold that a covering grant must match. Undefined for a hold that no grant can release. */
+/**
+ * Returns the facts of a hold that a covering grant must match. Returns undefined for a hold that no grant can
+ * release.
+ */
 export function grantKey({
   body,
   owner,

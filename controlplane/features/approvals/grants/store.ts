@@ -142,7 +142,7 @@ function keyValues(key: GrantKey): readonly (string | null)[] {
   ]
 }
 
-/** Returns the usable grants that cover a held request, at most 20; the one that expires first comes first. */
+/** Returns the usable grants that cover a held request, at most 20. The grant that expires first comes first. */
 export async function findCoveringGrants(q: Query, key: GrantKey): Promise<readonly GrantRow[]> {
   const { rows } = await q.query<GrantRow>(
     `select ${COLUMNS} from permission_grants where ${COVERS} and ${USABLE} order by expires_at, id limit 20`,

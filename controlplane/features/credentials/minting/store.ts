@@ -105,7 +105,7 @@ type Failure = {
   readonly sourceHash: string
   readonly claimed: Claimed
   readonly error: string
-  /** Refresh token that replaces the stored one; null when the source issued none. */
+  /** Refresh token that replaces the stored refresh token; null when the source issued no new refresh token. */
   readonly rotated: Sealed | null
   readonly dueInMs: number
 }

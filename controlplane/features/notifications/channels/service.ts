@@ -211,7 +211,7 @@ function withStored(settings: object, before: object | null): Record<string, unk
   )
 }
 
-/** Throws `validation` for settings that cannot work. */
+/** Throws `validation` for settings with which the channel cannot deliver. */
 function checked(name: ChannelBody['name'], settings: Record<string, unknown>) {
   if (name === 'email') {
     if (settings['tls'] === 'none' && settings['password'])
