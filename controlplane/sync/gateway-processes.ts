@@ -8,7 +8,8 @@ import type { ProcessRegistry } from './process-registry.ts'
 import type { Receiver } from './sections/sections.ts'
 
 /**
- * Versions of the configuration that this replica has read. `version` is the newest one; null before the first read.
+ * Versions of the configuration that this replica has read. `version`: the newest version; null before the first
+ * read.
  */
 export type KnownVersions = {
   readonly version: number | null

@@ -13,8 +13,8 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
     return run
   }
   return () => {
-    // The queued run starts later and therefore reads the change before this call. If two runs were in progress at
-    // the same time, the result of the older run could replace the result of the newer run.
+    // The queued run has not started yet, so it will read the change that caused this call. If two runs were in
+    // progress at the same time, the result of the older run could replace the result of the newer run.
     if (next !== null) return next
     if (running === null) return start()
     next = running.then(ignore, ignore).then(() => {

@@ -61,8 +61,8 @@ export type Submission = {
 }
 
 /**
- * The reply to a submission, as stored for its idempotency key. The stored reply has no token, because each repeated
- * reply signs the token again.
+ * The reply to a submission, as stored for its idempotency key. The stored reply has no token, because the token is
+ * signed again for each repeated reply.
  */
 export type Submitted = {
   readonly id: string

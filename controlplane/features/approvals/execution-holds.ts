@@ -21,8 +21,8 @@ import { insertApproval, insertApprovedHold } from './store.ts'
 
 /**
  * Answers the hold of a request that belongs to an execution; returns undefined for every other request. An approval
- * of the action releases one hold of one execution. Without an approval, the function opens one, and the gateway
- * refuses the request at once. In this case, the decision token is invalid until the approval renews it.
+ * of the action releases one hold of one execution. When the action has no approval, the function opens an approval,
+ * and the gateway refuses the request at once. The decision token is then invalid until the approval renews it.
  */
 export async function holdOfExecution(
   q: Query,

@@ -15,8 +15,8 @@ export type UsableApproval = Pick<
 }
 
 /**
- * Returns pending approvals, and approved ones that were answered within the last `windowS` seconds and not used yet.
- * Locks these rows until the transaction ends.
+ * Returns the pending approvals, and the approvals that were approved within the last `windowS` seconds and are not
+ * used yet. Locks these rows until the transaction ends.
  */
 export async function lockUsableApprovals(
   q: Query,

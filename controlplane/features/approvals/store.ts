@@ -88,7 +88,7 @@ export const ENDED_COLUMNS = `${APPROVAL_COLUMNS}, pg_notify('${SYNC_CHANNEL}', 
 export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
 
 /**
- * Returns the hold that covers exactly this request: the pending one, otherwise an unused approval that was given at
+ * Returns the hold that covers exactly this request: the pending hold, otherwise an unused approval that was given at
  * most `windowS` seconds ago and whose approvers still have the right to answer. Ignores overdue holds.
  */
 export async function findCoveringHold(

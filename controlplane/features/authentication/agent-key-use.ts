@@ -49,8 +49,8 @@ export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']
 type Asked = ShownKey & { wanted: number; taken: number }
 
 /**
- * Returns the results in the order of the requests. When several requests have the same key, the first ones are
- * admitted.
+ * Returns the results in the order of the requests. When the rate limit does not admit all requests of a key, the
+ * first requests are admitted.
  */
 async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (KeyUse | null)[]> {
   const asked = new Map<string, Asked>()

@@ -76,7 +76,7 @@ export function withRecentCallers(
   async function usual(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
     const principal = await found(shown, find)
     const isNew = nowMs() - (recent.get(shown.key)?.atMs ?? Number.NEGATIVE_INFINITY) > RIGHTS_MS
-    // The rights are cached at the first request of a user, also if the request only reads. Otherwise a later urgent
+    // The rights are cached at the first request of a user, even if this request only reads. Otherwise a later urgent
     // request of this user would find no cached rights.
     if (principal !== undefined && isNew) remember(shown, principal).catch(() => undefined)
     return principal

@@ -52,8 +52,8 @@ export function createHealth(deps: HealthDeps): Health {
 }
 
 /**
- * Milliseconds for which the database counts as unhealthy after a write failed because of a full disk. The limit is
- * necessary because a server with a full disk still accepts writes that need no space. Gateways repeat failed writes
+ * Milliseconds for which the database counts as unhealthy after a write failed because of a full disk. The health
+ * check itself cannot detect a full disk, because its write needs no disk space. Gateways repeat failed writes
  * several times in this period.
  */
 const FULL_DISK_MS = 10_000

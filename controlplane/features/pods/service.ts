@@ -172,8 +172,9 @@ function createBindingCache(nowMs: () => number) {
     get: (hash: string) => bound.get(hash),
     delete: (hash: string) => bound.delete(hash),
     /**
-     * Returns a function that caches a row. It must be called before the row is read. If an eviction occurs after
-     * this call, the returned function caches nothing, because the pod may have been deleted after its row was read.
+     * Returns a function that caches a row. `reading` must be called before the row is read. If an eviction occurs
+     * after this call, the returned function caches nothing, because the pod may have been deleted after its row was
+     * read.
      */
     reading() {
       const before = evictions

@@ -104,8 +104,8 @@ export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promi
 }
 
 /**
- * Creates a policy in the caller's transaction. `disableFailing`: true to store a policy whose tests fail as
- * disabled.
+ * Creates a policy in the caller's transaction. `disableFailing`: true to store the policy as disabled if its tests
+ * fail.
  */
 export async function createPolicy(
   q: Query,

@@ -78,7 +78,7 @@ export function createKillState(): KillState {
     begin() {
       const done = [...announced].filter(([, { isStored }]) => isStored).map(([id]) => id)
       return (read) => {
-        // Reads may complete in another order than they began when the database connection changes. Therefore, a
+        // When the database connection changes, reads may complete in another order than they began. Therefore, a
         // state that is earlier than the last applied state is ignored.
         if (stored !== null && isEarlier(read.order, stored.order)) return false
         const before = JSON.stringify([stored?.order, effective(), settled])

@@ -100,7 +100,9 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     }
   }
 
-  /** Must be called after each slice too, because a submitted action may reload the library between two slices. */
+  /**
+   * Calls `onReloaded` when the library was reloaded. A submitted action may reload the library between two slices.
+   */
   function notifyReloaded(): void {
     if (isSame(library.order, notified)) return
     notified = library.order

@@ -34,8 +34,8 @@ export type Tokens = {
   /** Returns a nonce and the id of the signing key. Both must be stored with the action before its token is signed. */
   newSeed(): TokenSeed
   /**
-   * Signs the stored values. The same values always give the same bytes. Null when the signing key no longer exists.
-   * `issuedAt` is in epoch seconds.
+   * Signs the stored values. The same values always give the same bytes. Resolves to null when the signing key no
+   * longer exists. `issuedAt` is in epoch seconds.
    */
   signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
   /**

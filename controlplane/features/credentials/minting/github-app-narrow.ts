@@ -123,9 +123,9 @@ type Issuing = {
 }
 
 /**
- * Returns the repositories and permissions of the need that the Connector and the installation have too. Returns a
- * sentence if a repository does not belong to the Connector; the request is then sent with the token of the
- * Connector, which gives access only to public content of this repository.
+ * Returns those repositories and permissions that the request needs and that both the Connector and the installation
+ * have. Returns a sentence if a repository does not belong to the Connector; the request is then sent with the token
+ * of the Connector, which gives access only to public content of this repository.
  */
 function narrowedLimit(
   app: GithubAppSpec,

@@ -26,8 +26,8 @@ export type RefresherDeps = {
 }
 
 /**
- * Mints the short-lived secrets of Connectors before they expire. Each replica runs one refresher; a claim in the
- * database ensures that only one replica at a time exchanges a secret.
+ * Mints new short-lived secrets of Connectors before the current secrets expire. Each replica runs one refresher; a
+ * claim in the database ensures that only one replica at a time exchanges a secret.
  */
 export type Refresher = AsyncDisposable
 

@@ -58,8 +58,8 @@ export type NotificationChannels = {
   /** Replaces the settings of a channel; null removes the channel. Masked secrets keep their stored values. */
   put(by: Actor, body: ChannelBody): Promise<void>
   /**
-   * Sends a test message, and records an audit event with the user. The reply contains the error of the receiver; null
-   * after a delivery.
+   * Sends a test message, and records an audit event that names the user. The reply contains the error of the
+   * receiver; null after a delivery.
    */
   test(by: Actor, name: ChannelName): Promise<TestChannelReply>
   /** Returns a sentence for each configured channel whose last attempt failed. */
