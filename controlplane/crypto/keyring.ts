@@ -11,8 +11,8 @@ export type Keyring = {
    */
   seal(secret: string, rowId: string): Sealed
   /**
-   * Decrypts a secret. Throws when the keyring does not have its master key, when the row id is another, and when
-   * bytes were modified.
+   * Decrypts a secret. Throws when the keyring does not have its master key, when it was encrypted for another row
+   * id, and when bytes were modified.
    */
   open(sealed: Sealed, rowId: string): string
   /**

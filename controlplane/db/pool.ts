@@ -139,8 +139,8 @@ function connectUnlessReplaced({ pool, waiting }: Generation): Promise<pg.PoolCl
 /** Maximum lifetime of a connection in seconds. Only a new connection resolves the host name of the server again. */
 const LIFETIME_S = 1_800
 /**
- * Maximum time in milliseconds to open a connection. TCP repeats a SYN packet that was dropped during a failover
- * after 1 and 3 s.
+ * Maximum time in milliseconds to open a connection. When a SYN packet is dropped during a failover, TCP repeats the
+ * packet after 1 s and after 3 s.
  */
 const DIAL_MS = 4_000
 

@@ -9,8 +9,8 @@ import type { Principal } from './route.ts'
  */
 export type ConnectionLimits = {
   /**
-   * Assigns the connection of an authenticated request to its principal. Closes the oldest connection of the principal
-   * above the limit.
+   * Assigns the connection of an authenticated request to its principal. When the principal exceeds its limit, closes
+   * the oldest connection of the principal.
    */
   authenticated(socket: Socket, principal: Principal): void
 }

@@ -202,8 +202,8 @@ export function writePrivate(file: string, content: string | Uint8Array, mode = 
 }
 
 /**
- * Reports whether the file already has this content and mode. False for a symbolic link, which the caller replaces with
- * a file.
+ * Reports whether the file already has this content and mode. Returns false for a symbolic link, because the caller
+ * replaces the link with a file.
  */
 function isWritten(file: string, bytes: Buffer, mode: number): boolean {
   const found = lstatSync(file, { throwIfNoEntry: false })

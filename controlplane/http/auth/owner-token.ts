@@ -24,8 +24,8 @@ export type BreakGlass = {
 
 export type OwnerTokenDeps = {
   /**
-   * Resolves to whether the admin token is read-only, because approvals require a session. `givesAccess`: the field
-   * of this name of the route.
+   * Resolves to whether the admin token is read-only, because approvals require a session. `givesAccess`: value of
+   * the field `givesAccess` of the route.
    */
   readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
   /** State of the owner's token; null outside a cluster. */

@@ -9,7 +9,7 @@ type Props = {
   /** Accessible name of the scrolling region; required with `isBlock`. */
   readonly label?: string
   /**
-   * True to add a button to a long inline text. The button shows the rest of the text. For texts that an approver
+   * True to add a button to a long inline text. The button shows the rest of the text. Set for texts that an approver
    * needs for the decision.
    */
   readonly canGrow?: boolean
