@@ -27,7 +27,7 @@ export const FOLDER_FD = 4
 export type ClusterTools = { readonly binaries: Binaries; readonly account: Account | undefined }
 
 /**
- * Returns the path by which the account reaches the data directory. For another account than that of this process,
+ * Returns the path by which PostgreSQL accesses the data directory. When PostgreSQL runs under another account on Linux,
  * the path is an open descriptor in `/proc/self/fd`, because the account may have no access to the parent folders
  * (`/root`, `mktemp -d`).
  */
