@@ -9,10 +9,10 @@ export type BatcherOptions = {
 
 /**
  * Returns a function that combines items into batches (group commit). While fewer than `atOnce` runs are in progress,
- * an item starts at once. Otherwise it waits, and the next run takes up to `max` waiting items. When a run fails, each
- * of its items gets a separate run, so that one item cannot fail another. When the database is unavailable, all items
- * fail without a second run, because the first run may have committed before its reply was lost. `run` returns its
- * results in the order of its items.
+ * an item starts at once. Otherwise, the item waits, and the next run takes up to `max` waiting items. When a run
+ * fails, each of its items gets a separate run, so that one item cannot cause another item to fail. When the database
+ * is unavailable, all items fail without a second run, because the first run may have committed before its reply was
+ * lost. `run` returns its results in the order of its items.
  */
 export function createBatcher<T, R>(
   run: (items: readonly T[]) => Promise<readonly R[]>,
@@ -52,7 +52,7 @@ export function createBatcher<T, R>(
   return (item) =>
     new Promise<R>((resolve, reject) => {
       queue.push({ item, resolve, reject })
-      // Deferred to the next phase of the event loop, so that items of one phase share a run.
+      // The run starts in the next phase of the event loop, so that items of one phase share a run.
       if (queue.length === 1) setImmediate(pump)
     })
 }

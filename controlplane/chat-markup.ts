@@ -1,4 +1,7 @@
-/** Escapes the characters `&`, `<` and `>`, with which the provider marks links and mentions. */
+/**
+ * Escapes the characters `&`, `<` and `>`, because the chat provider uses these characters to mark links and
+ * mentions.
+ */
 export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -21,13 +21,13 @@ export type ControlPlaneConfig = RetentionSettings & {
   /** Whether the server also listens on 127.0.0.1, on the same port. No effect if `host` is a loopback address. */
   readonly listensOnLoopback: boolean
   readonly databaseUrl: string
-  /** Address of PostgreSQL itself; null means that `databaseUrl` is that address. */
+  /** Address of PostgreSQL itself, without a connection pooler; null when `databaseUrl` is this address. */
   readonly databaseListenUrl: string | null
   readonly databasePreparesStatements: boolean
   readonly databaseTls: DatabaseTlsFiles
   /** Whether no other process uses the database. */
   readonly isOnlyReplica: boolean
-  /** Maximum number of connections in the pool. The process uses five more connections for LISTEN. */
+  /** Maximum number of connections in the pool. The process has five more connections for LISTEN. */
   readonly databasePoolSize: number
   readonly masterKey: { readonly file: string } | { readonly value: string }
   readonly adminTokenFile: string | null
@@ -45,7 +45,7 @@ export type ControlPlaneConfig = RetentionSettings & {
    * approvals or change rules.
    */
   readonly approvals: ApprovalsMode
-  /** Destination of exported records; null: records are not exported. */
+  /** Destination of exported records. Null means that no records are exported. */
   readonly recordExport: RecordExportSettings | null
   readonly maintenanceSecret: string | null
   readonly notifyAllowCidrs: readonly string[]
@@ -93,14 +93,14 @@ export type CertificateFiles = { readonly certFile: string; readonly keyFile: st
 
 export type TlsConfig =
   /**
-   * With `hosts`, the CA of the installation issues the certificate of the server for them, and clients that request
-   * another host name of `files` (SNI) receive `files`. Without `hosts`, all clients receive `files`.
+   * With `hosts`, the CA of the installation issues the server's certificate for these hosts, and clients that request
+   * another host name of `files` (SNI) receive the certificate in `files`. Without `hosts`, all clients receive it.
    */
   { readonly hosts: readonly [string, ...string[]]; readonly files?: CertificateFiles } | CertificateFiles
 
 /**
- * How new users register. `local`: open for requests from this machine, by invitation for requests that a proxy
- * forwarded.
+ * How new users register. `local`: without an invitation for requests from this machine; by invitation for requests
+ * that a proxy forwarded.
  */
 export type RegistrationMode = 'open' | 'local' | 'invite'
 
@@ -225,8 +225,8 @@ function listOf(value: string | null): readonly string[] {
 }
 
 /**
- * Returns the API server of the cluster: from the environment variables, otherwise from the pod's own cluster. Null
- * outside a cluster.
+ * Returns the API server of the cluster: from the environment variables, otherwise from the pod's own cluster.
+ * Returns null outside a cluster.
  */
 export function kubeApiOf(env: Env): ControlPlaneConfig['kubeApi'] {
   const own = podApiOf(env)

@@ -34,14 +34,18 @@ export type ControlPlane = {
   readonly port: number
   /** Address of the listener, without a slash at the end. */
   readonly url: string
-  /** Creates an owner link for the output on a terminal. Null once an owner exists, and in a cluster. */
+  /**
+   * Creates an owner link, which the program prints on a terminal. Resolves to null when an owner exists, and in a
+   * cluster.
+   */
   makeOwnerLink(): Promise<string | null>
   close(): Promise<void>
 }
 
 /**
- * Options for programs that embed the control plane. `chatApiUrl` replaces the address of the chat provider's web API,
- * `smtp` the resolver and certificate authorities of e-mail, `push` the push services of browsers.
+ * Options for programs that embed the control plane. `chatApiUrl` replaces the address of the chat provider's web
+ * API. `smtp` replaces the resolver and the certificate authorities for e-mail. `push` replaces the push services of
+ * browsers.
  */
 export type ControlPlaneOptions = {
   readonly chatApiUrl?: string
@@ -166,7 +170,8 @@ async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
       max: config.databasePoolSize,
     })
   } catch (error) {
-    // The text of a `ChaperoneError` is for API callers, so the start-up error uses the cause instead.
+    // The message of a `ChaperoneError` is written for API callers, so the start-up error contains the message of its
+    // cause instead.
     const cause = error instanceof ChaperoneError ? (error.cause ?? error) : error
     const { hostname, port, pathname } = new URL(config.databaseUrl)
     throw new Error(

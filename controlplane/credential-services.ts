@@ -20,8 +20,8 @@ export type CredentialServicesDeps = {
 }
 
 /**
- * Creates the services that mint short-lived credentials, those of Connectors and those of single requests, and the rotation of
- * the master key.
+ * Creates the services that mint short-lived credentials, both for Connectors and for single requests, and the
+ * service that rotates the master key.
  */
 export async function createCredentialServices({ config, ...deps }: CredentialServicesDeps) {
   const refresher = await createRefresher({ ...deps, mint: createMint(config), random: Math.random })

@@ -9,18 +9,20 @@ import { hostOf } from '../core/request/outbound-address.ts'
  * destination of exported records.
  */
 export type EgressProxySettings = {
-  /** `HTTPS_PROXY`: proxy for https addresses; null: https addresses are called directly. */
+  /** `HTTPS_PROXY`: proxy for https addresses. When null, requests to https addresses use no proxy. */
   readonly https: string | null
-  /** `HTTP_PROXY`: proxy for http addresses; null: http addresses are called directly. */
+  /** `HTTP_PROXY`: proxy for http addresses. When null, requests to http addresses use no proxy. */
   readonly http: string | null
-  /** `NO_PROXY`: names, suffixes, addresses and ranges of hosts that are called directly; `*`: all. */
+  /**
+   * `NO_PROXY`: names, suffixes, addresses and ranges of hosts to which requests use no proxy. `*` means all hosts.
+   */
   readonly direct: readonly string[]
 }
 
 export type EgressProxy = {
   /**
-   * Returns the agent that sends requests for this address through the proxy, which resolves the host name; undefined:
-   * the address is called directly. Loopback is never proxied.
+   * Returns the agent that sends requests for this address through the proxy; the proxy resolves the host name.
+   * Returns undefined when requests for this address use no proxy. Requests to loopback addresses never use a proxy.
    */
   agentFor(url: URL): HttpAgent | undefined
 }
@@ -43,7 +45,10 @@ export function createEgressProxy(settings: EgressProxySettings | undefined): Eg
   }
 }
 
-/** Reads the settings; `text` returns the value of a variable, null when it is not set. */
+/**
+ * Reads the settings.
+ * @param text Returns the value of an environment variable; null when the variable is not set.
+ */
 export function readEgressProxy(
   text: (name: 'HTTPS_PROXY' | 'HTTP_PROXY' | 'NO_PROXY') => string | null,
 ): EgressProxySettings {

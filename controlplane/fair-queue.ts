@@ -1,16 +1,16 @@
-/** Runs `work` when it is the turn of the caller `name`. Rejects with the error of `work`. */
+/** Runs `work` when the queue of the caller `name` has its turn. Rejects with the error of `work`. */
 export type FairQueue = <T>(name: string, work: () => Promise<T>) => Promise<T>
 
 export type FairQueueOptions = {
   readonly atOnce: number
-  /** Maximum number of waiting calls, and the error of a call above it. Absent means no limit. */
+  /** Maximum number of waiting calls, and the error of a rejected call. Absent means no limit. */
   readonly limit?: { readonly waiting: number; readonly full: () => Error }
 }
 
 /**
- * Creates a queue that runs at most `atOnce` calls at a time. Waiting calls take turns by name, and are first in, first
- * out within a name. A caller with many calls therefore delays only itself. Above the limit, the newest call of the
- * name with the most calls is rejected.
+ * Creates a queue that runs at most `atOnce` calls at a time. The names of waiting calls take turns; calls of one
+ * name run first in, first out. Therefore, a caller with many calls delays only itself. Above the limit, the newest
+ * call of the name with the most calls is rejected.
  */
 export function createFairQueue({ atOnce, limit }: FairQueueOptions): FairQueue {
   const turns = createTurns()
@@ -59,7 +59,7 @@ function createTurns() {
       const [entry] = turns
       if (entry === undefined) return undefined
       const [name, turn] = entry
-      // An index instead of `shift`, which copies a long queue on every call.
+      // Increments an index instead of calling `shift`, because `shift` copies a long queue on every call.
       const waiter = turn.waiting[turn.first++]
       turns.delete(name)
       if (lengthOf(turn) > 0) turns.set(name, turn)

@@ -25,7 +25,7 @@ async function start(): Promise<ControlPlane> {
 let controlPlane: ControlPlane | undefined
 let [stopping, hasPrinted] = [false, false]
 
-// Reports an exit without an earlier error message, because the exit code alone does not name the component.
+// Reports an exit that no error message precedes, because the exit code alone does not name the component.
 process.on('exit', (code) => {
   if (code !== 0 && !hasPrinted) writeSync(2, `The control plane ended with exit code ${code}.\n`)
 })
@@ -52,7 +52,7 @@ async function serve(): Promise<void> {
   controlPlane = await start()
   const { port, url, makeOwnerLink } = controlPlane
   await tell({ type: 'ready', port, url })
-  // The link is printed to a terminal only, because other standard output is usually stored in logs.
+  // The link is printed only to a terminal, because other standard output is usually stored in logs.
   const ownerLink = process.send === undefined && process.stdout.isTTY ? await makeOwnerLink() : null
   if (ownerLink !== null) console.log(`Become the owner within an hour: ${ownerLink}`)
 }

@@ -114,7 +114,7 @@ export async function createServices(deps: ServicesDeps) {
   const devices = createSignInDevices(keyring)
   const ownerLinks = createOwnerLinks({ ...base, secret: ownerLinkSecret(config) })
 
-  // Services that distribute configuration and kill state to gateways on all replicas.
+  // Services that distribute the configuration and the kill state to gateways at all replicas.
   const library = createSectionLibrary({
     ...base,
     organisationToken: {
@@ -126,8 +126,8 @@ export async function createServices(deps: ServicesDeps) {
   })
   const hub = await createHub({ ...base, isOnlyReplica: config.isOnlyReplica, library, pods: callers.pods })
 
-  // Services of actions, approvals and kill switches. An opened approval wakes the sweeper of expired approvals and the
-  // delivery of notifications.
+  // Services of actions, approvals and kill switches. When an approval is opened, the sweeper of expired approvals
+  // and the delivery of notifications are woken.
   const onOpened = () => {
     sweeper.wake()
     notify.wake()
@@ -267,8 +267,8 @@ export async function createServices(deps: ServicesDeps) {
 }
 
 /**
- * Returns the database for edits by users. With `DASHBOARD_EDITING=yaml`, it rolls back edits of objects that manifests
- * define. Services that apply manifests use `deps.db` instead.
+ * Returns the database for edits by users. With `DASHBOARD_EDITING=yaml`, it rolls back edits of objects that
+ * manifests define. Services that apply manifests use the database without this restriction (`deps.db`).
  */
 function editableDb({ config, db }: ServicesDeps): Db {
   return config.editing === 'yaml' ? createEditingGuard(db, new Set(config.platformNamespaces)) : db

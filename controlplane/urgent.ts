@@ -2,7 +2,7 @@ import { ChaperoneError } from '../core/errors.ts'
 
 /**
  * Time limit in milliseconds for authenticating a caller that activates a kill switch, by the database or the API
- * server. The limit is part of the 2 s within which the response must be sent.
+ * server. This time is a part of the 2 s within which the response must be sent.
  */
 export const URGENT_MS = 600
 

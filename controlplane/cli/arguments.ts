@@ -74,10 +74,12 @@ export function usageError(command: Pick<Command, 'name'>, problem: string): Cha
 type Verbs = Readonly<Record<string, string | null>>
 
 /**
- * Returns the verb, which is the first argument, and its argument; an empty text for a verb without one. `ls` and
- * `list` are synonyms. Throws a usage error for any other verb, and for a missing or an extra argument.
+ * Returns the verb, which is the first argument, and the argument of the verb. For a verb without an argument, the
+ * argument is an empty text. `ls` and `list` are synonyms. Throws a usage error for any other verb, and for a missing
+ * or an extra argument.
  *
- * @param preset Verb of a command line without positional arguments. Absent: such a command line is a usage error.
+ * @param preset Verb of a command line without positional arguments. When absent, such a command line is a usage
+ * error.
  */
 export function verbOf<V extends Verbs>(
   command: Command,
@@ -100,7 +102,7 @@ export function verbOf<V extends Verbs>(
 const SYNONYMS: Readonly<Record<string, string | undefined>> = { ls: 'list', list: 'ls' }
 
 /**
- * Returns the value that a user gave. Throws a usage error when the schema of the API does not accept it.
+ * Returns the value that a user gave. Throws a usage error when the schema of the API does not accept the value.
  *
  * @param label Name of the value in the error, for example `--from`; empty for an argument.
  */

@@ -83,8 +83,8 @@ async function help(name: string | undefined, context: CliContext): Promise<numb
 }
 
 /**
- * Returns the error text for a leading `--data` without a folder or without a command; null if both are given. An option
- * behind `--data` is not a folder.
+ * Returns the error text for a leading `--data` without a folder or without a command; null if both are given. An
+ * option that follows `--data` is not a folder.
  */
 function dataProblem(data: readonly string[], name: string | undefined): string | null {
   const [option, folder = option?.slice('--data='.length) ?? ''] = data

@@ -32,12 +32,15 @@ export type Invocation = {
   readonly terminal: Terminal
 }
 
-/** A subcommand of `chaperone`. `run` resolves with the exit code, or rejects with a `ChaperoneError`, which is printed. */
+/**
+ * A subcommand of `chaperone`. `run` resolves with the exit code, or rejects with a `ChaperoneError`, which the
+ * caller prints.
+ */
 export type Command = {
   readonly name: string
   /**
-   * Summary of the command in one line, imperative, without a full stop. It is shown by `chaperone --help` and as title of
-   * the command's own help.
+   * Summary of the command in one line, imperative, without a full stop. `chaperone --help` shows the summary, and it
+   * is the title of the command's own help.
    */
   readonly summary: string
   readonly usage: readonly string[]

@@ -19,7 +19,7 @@ export function commandHelp(command: Command): string {
 /**
  * Returns the text of `chaperone --help`.
  *
- * @param command Command that calls this program from the working directory.
+ * @param command Command line that runs this program in the working directory.
  */
 export function overview(
   commands: readonly { readonly name: string; readonly summary: string }[],

@@ -6,17 +6,17 @@ import type { Keyring } from './keyring.ts'
 
 export type DerivedCa = {
   /**
-   * Root certificate, PEM. Each process creates its own root certificate. The root certificates of all processes have
-   * the same name and key, so each of them verifies the chains of every process.
+   * Root certificate, PEM. Each process creates its own root certificate. All of them have the same name and key, so
+   * each of them verifies the certificate chains of every process.
    */
   readonly caPem: string
   readonly issuer: Issuer
 }
 
 export type CaPurpose = {
-  /** Input of the key derivation. Different purposes give different keys. */
+  /** Purpose of the CA, as input of the key derivation. Different purposes give different keys. */
   readonly purpose: string
-  /** Prefix of the common name. The key id follows. */
+  /** Prefix of the common name of the CA. In the common name, the key id follows the prefix. */
   readonly name: string
   /** Maximum number of intermediate CAs below the root (`pathLenConstraint`). */
   readonly pathLength: number

@@ -10,7 +10,10 @@ export type Keyring = {
    * row.
    */
   seal(secret: string, rowId: string): Sealed
-  /** Decrypts a secret. Throws for a master key that the keyring does not have, another row id or modified bytes. */
+  /**
+   * Decrypts a secret. Throws when the keyring does not have its master key, when it was encrypted for another row
+   * id, and when bytes were modified.
+   */
   open(sealed: Sealed, rowId: string): string
   /**
    * Derives 32 bytes for a purpose with HKDF. Every process of the installation derives the same bytes, also after a
@@ -26,8 +29,8 @@ export type RotatingKeyring = Keyring & {
   /** Whether the keyring decrypts with more than one key. */
   readonly hasSeveralKeys: boolean
   /**
-   * Replaces the keys by those of the master key file. Keys that are no longer in the file still decrypt until the process
-   * ends. Throws for a file with another root.
+   * Replaces the keys by those of the master key file. The replaced keys still decrypt secrets until the process
+   * ends. Throws for a file with another root key.
    */
   reload(keys: MasterKeys): void
   /** Encrypts new secrets with this key. Throws for a key that the keyring does not have. */
@@ -38,7 +41,7 @@ const ALGORITHM = 'aes-256-gcm'
 const TAG_BYTES = 16
 
 /**
- * Creates the keyring of the master keys. The oldest key encrypts until `sealWith` selects another.
+ * Creates the keyring of the master keys. The oldest key encrypts new secrets until `sealWith` selects another key.
  *
  * @param given Master keys, or a single master key of 32 random bytes.
  */

@@ -11,9 +11,9 @@ export type MasterKeys = {
 const ROOT = /^root\s+/
 
 /**
- * Parses the text of a master key file: a key in each line, as 32 bytes in base64 or 64 hexadecimal digits, the oldest
- * first. The first key is the root, from which other keys are derived. If the first line begins with `root`, its key is
- * only the root and decrypts no secrets.
+ * Parses the text of a master key file: a key in each line, as 32 bytes in base64 or 64 hexadecimal digits, the
+ * oldest first. The first key is the root, from which other keys are derived. If the first line begins with `root`,
+ * the key of this line is only the root and decrypts no secrets.
  *
  * @param origin Name of the setting, for the error.
  */

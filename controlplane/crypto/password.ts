@@ -20,8 +20,8 @@ const MAX_QUEUED = 150
 export type PasswordCost = { readonly N: number; readonly r: number; readonly p: number }
 
 /**
- * Hashes and verifies passwords. `turn` is the key of fair queueing: the user of the password, or the network of the
- * client.
+ * Hashes and verifies passwords. `turn` is the name of a queue: the user of the password, or the network of the
+ * client. The queues take turns.
  */
 export type Passwords = {
   /**
@@ -29,8 +29,9 @@ export type Passwords = {
    */
   hash(password: string, turn: string): Promise<string>
   /**
-   * Verifies a password. Without a stored hash (unknown user), resolves to false after the time of a wrong password, so
-   * that the response time does not show whether an account exists. Rejects with `rate_limited` when the queue is full.
+   * Verifies a password. When there is no stored hash because the user is unknown, resolves to false after the time
+   * that the verification of a wrong password takes, so that the response time does not show whether an account
+   * exists. Rejects with `rate_limited` when the queue is full.
    */
   verify(password: string, stored: string | undefined, turn: string): Promise<boolean>
 }

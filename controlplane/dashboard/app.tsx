@@ -7,7 +7,8 @@ import { styleNonce } from './style-nonce.ts'
 import { cssVariables, theme } from './theme.ts'
 
 const nonce = styleNonce()
-// react-remove-scroll, a dependency of Mantine, reads the nonce from this global.
+// Provides the nonce to react-remove-scroll, a dependency of Mantine, which reads the nonce from this global
+// variable.
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 
 keepDialogFocus(document)

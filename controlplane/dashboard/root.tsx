@@ -10,7 +10,7 @@ import { finishProviderSignIn } from './session/provider-sign-in.ts'
 import { fetchFirstUser, SessionProvider, useSessionState } from './session/session.tsx'
 
 // Both requests start before the first render, in parallel with the chunk of the page, because most users are signed
-// in. `Root` shows their errors.
+// in and need the results. `Root` shows the errors of these requests.
 const finished = finishProviderSignIn()
 const first = finished.then(fetchFirstUser)
 first.catch(() => undefined)

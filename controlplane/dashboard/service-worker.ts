@@ -51,7 +51,7 @@ function titleOf(count: number | null): string {
 }
 
 /**
- * Reads a message. Without a valid link, also for a message that is not JSON, the notification opens the page of approvals.
+ * Reads a message. When the message is not JSON or has no valid link, the notification opens the page of approvals.
  */
 function messageOf(data: PushEvent['data']): { readonly count: number | null; readonly link: string } {
   const { count, link } = jsonOf(data)
@@ -69,7 +69,7 @@ function jsonOf(data: PushEvent['data']): { readonly count?: unknown; readonly l
   }
 }
 
-/** Shows the page of the link in a window of this origin, or in a new one. */
+/** Shows the page of the link in an existing window of this origin; if there is none, opens a new window. */
 async function open(link: string): Promise<void> {
   const url = scope.location.origin + link
   const [client] = await scope.clients.matchAll({ type: 'window' })

@@ -2,8 +2,8 @@ const POSTGRES_URL = /^postgres(ql)?:\/\//
 const EXAMPLE = 'postgres://user:password@host:5432/database'
 
 /**
- * Reads the addresses of the database; `text` returns the value of a variable, null when it is not set. The errors omit the
- * values, which may contain a password.
+ * Reads the addresses of the database. The errors omit the values, which may contain a password.
+ * @param text Returns the value of an environment variable; null when the variable is not set.
  */
 export function readDatabaseAddresses(text: (name: 'DATABASE_URL' | 'DATABASE_LISTEN_URL') => string | null) {
   const [databaseUrl, databaseListenUrl] = [text('DATABASE_URL'), text('DATABASE_LISTEN_URL')]

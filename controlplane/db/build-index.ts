@@ -11,8 +11,8 @@ const MAX_NAME = 63
  * Builds the index without blocking writes. Must run outside of a transaction. Returns true when the index is complete.
  * Returns false when the build must be continued later, because another session held a lock or partitions were added.
  *
- * An interrupted `create index concurrently` leaves an invalid index, which slows down writes and serves no query. The
- * invalid index is dropped and built again.
+ * An interrupted `create index concurrently` leaves an invalid index, which slows down writes and which no query uses.
+ * Such an index is dropped and built again.
  */
 export async function buildIndex(q: Query, migration: IndexMigration): Promise<boolean> {
   const { index, table } = migration
@@ -33,7 +33,8 @@ async function buildConcurrently(
 ): Promise<void> {
   const state = await stateOf(q, index)
   if (state === 'valid') return
-  // The build waits for old transactions without a lock timeout. No other statement queues behind the build.
+  // The build has no lock timeout, because it must wait for old transactions. No other statement queues behind the
+  // build.
   await q.query(NO_LOCK_TIMEOUT)
   if (state === 'invalid') await q.query(`drop index concurrently ${quoted(index)}`)
   const unique = isUnique ? 'unique ' : ''
@@ -42,8 +43,8 @@ async function buildConcurrently(
 
 /**
  * PostgreSQL cannot build an index of a partitioned table concurrently. Therefore an index of the table without its
- * partitions is created first. Then an index is built on each partition and attached. The index of the table is valid
- * once every partition has one.
+ * partitions is created first. Then an index is built on each partition and attached. The index of the table becomes
+ * valid when every partition has an index.
  */
 async function buildOnPartitions(q: Query, migration: IndexMigration): Promise<boolean> {
   const { index, table, isUnique, definition } = migration

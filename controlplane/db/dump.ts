@@ -15,7 +15,7 @@ const ROWS_AT_ONCE = 200
 /** Tables that the migrations fill. A dump omits these tables. */
 const NOT_DUMPED = ['schema_migrations']
 
-/** Returns the numbers of the applied migrations; empty for an unused database. */
+/** Returns the numbers of the applied migrations. Returns none for an unused database. */
 export async function schemaOf(q: Query): Promise<readonly number[]> {
   return (await appliedMigrations(q)).map(({ number }) => number)
 }
@@ -57,8 +57,8 @@ async function dumpRows(
 }
 
 /**
- * Returns the tables, referenced tables before the tables that reference them. Partitions count as part of their parent
- * table.
+ * Returns the tables in an order in which a referenced table precedes the tables that reference it. Partitions count
+ * as part of their parent table.
  */
 async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
   const { rows } = await q.query<DumpedTable & { needs: readonly string[] }>(
@@ -89,8 +89,8 @@ async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
 /** Deletes the rows that migrations inserted, because the dump contains these rows in their latest state. */
 export async function emptyTable(q: Query, name: string): Promise<void> {
   const { rows } = await q.query<{ any: boolean }>(`select exists (select from ${quoted(name)}) as any`)
-  // The database user has no DELETE privilege on the audit log. The audit log is empty at this point, so the statement
-  // is skipped.
+  // The database user has no DELETE privilege on the audit log. The audit log is empty when a dump is loaded, so the
+  // statement is skipped for it.
   if (onlyRow(rows).any) await q.query(`delete from ${quoted(name)}`)
 }
 

@@ -13,7 +13,7 @@ export type IndexBuilderDeps = {
   readonly folder?: string
   /** Version of this program; default: the version of the package. */
   readonly version?: string
-  /** Milliseconds until the next attempt, after an error or while another replica builds. */
+  /** Milliseconds until the next attempt after an error, and while another replica builds an index. */
   readonly retryMs?: number
 }
 

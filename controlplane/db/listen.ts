@@ -14,8 +14,8 @@ export type ListenOptions = {
   /** Milliseconds between two health checks of the connection. */
   readonly hangMs: number
   /**
-   * Connection timeout in milliseconds. The LISTEN connection uses half of the limit, because no other work
-   * waits for it.
+   * Connection timeout in milliseconds. The LISTEN connection uses half of this limit, because no other work waits
+   * for this connection.
    */
   readonly connectMs: number
 }
@@ -23,7 +23,7 @@ export type ListenOptions = {
 /**
  * Runs LISTEN on a dedicated connection until disposed, and reconnects when the connection is lost. Resolves once the
  * connection listens, and rejects when the first connection fails. Calls `onNotify('')` after a reconnect.
- * Notifications in the meantime are lost, so the caller must read the state again.
+ * Notifications between the loss and the reconnect are lost, so the caller must then read the state again.
  */
 export async function listenOn(options: ListenOptions): Promise<AsyncDisposable> {
   const stop = new AbortController()
@@ -81,8 +81,8 @@ async function keepChecked(client: pg.Client, options: ListenOptions, lost: Prom
       await client.query(text)
     }
   } catch {
-    // Either the caller disposed the connection, or a health check failed. After a failed check the connection is
-    // closed, which resolves `lost`.
+    // The checks end when the caller disposes the connection or a health check fails. After a failed check the
+    // connection is closed, which resolves `lost`.
     if (!over.signal.aborted) await client.end().catch(() => undefined)
   }
 }
@@ -101,12 +101,13 @@ async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Lis
   return undefined
 }
 
-/** Milliseconds between two polls in place of notifications. */
+/** Milliseconds between two polls that replace notifications. */
 const POLL_MS = 500
 
 /**
- * Calls `onNotify('')` at intervals, for a database without notifications: a connection pooler that assigns a server
- * connection to each transaction delivers none. The caller then reads the state, as after a reconnect.
+ * Calls `onNotify('')` at intervals, for a database that delivers no notifications. A connection pooler that assigns
+ * a server connection to each transaction delivers none. The caller reads the state at each call, as after a
+ * reconnect.
  */
 export function pollInPlaceOfListen(onNotify: (payload: string) => void): AsyncDisposable {
   const timer = setInterval(() => onNotify(''), POLL_MS)

@@ -9,7 +9,7 @@ import { type AppliedMigration, appliedMigrations, laterMigrations } from './sch
 export type MigrateOptions = {
   readonly log?: Pick<Logger, 'info' | 'warn'>
   readonly folder?: string
-  /** Selects the migrations to apply. Used to restore a backup with an older schema. */
+  /** Selects the migrations to apply, by number. A restore of a backup with an older schema uses this filter. */
   readonly only?: (number: number) => boolean
   /** Version of this program; default: the version of the package. */
   readonly version?: string
@@ -19,11 +19,11 @@ export type MigrateOptions = {
    */
   readonly lockTimeoutMs?: number
   /**
-   * Milliseconds between two attempts after a lock timeout. Statements that queued behind the migration run in this
-   * time.
+   * Milliseconds between two attempts after a lock timeout. During this time, the statements that queued behind the
+   * migration are executed.
    */
   readonly retryMs?: number
-  /** Starts a service that runs only while migrations are pending. The service is disposed after the last migration. */
+  /** Starts a service while migrations are pending. The service is disposed after the last migration. */
   readonly whilePending?: () => Promise<AsyncDisposable>
 }
 
@@ -56,8 +56,8 @@ export async function migrate(db: Db, options: MigrateOptions = {}): Promise<rea
 }
 
 /**
- * Returns the migrations that the database lacks. Throws when the database has a migration of a program later than the
- * next minor version.
+ * Returns the migrations that are not applied yet. Throws when the database has a migration of a program later than
+ * the next minor version.
  */
 async function pendingMigrations(
   q: Query,
@@ -144,7 +144,7 @@ async function isApplied(
 }
 
 const LOCK_CONFLICTS: ReadonlySet<string | undefined> = new Set([
-  // SQLSTATE `lock_not_available` and `deadlock_detected`.
+  // SQLSTATEs `lock_not_available` and `deadlock_detected`, after which the migration is attempted again.
   '55P03',
   '40P01',
 ])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** A migration that runs before the control plane serves. `name` is the name of the file. */
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string }
 
-/** A migration with one index, which is built while the control plane serves. */
+/** A migration that only creates one index. The index is built while the control plane serves. */
 export type IndexMigration = Migration & {
   readonly index: string
   readonly isUnique: boolean

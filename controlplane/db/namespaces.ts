@@ -5,8 +5,8 @@ import type { Query } from './query.ts'
 export type NamespaceRow = { readonly name: string; readonly labels: Labels }
 
 /**
- * Returns the labels of a namespace. Undefined outside of a cluster, and for a namespace that the operator has not
- * reported.
+ * Returns the labels of a namespace. Returns undefined outside of a cluster, and for a namespace that the operator
+ * has not reported.
  */
 export async function namespaceLabels(q: Query, name: string): Promise<Labels | undefined> {
   return (await labelsOf(q, [name])).get(name)

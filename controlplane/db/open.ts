@@ -11,13 +11,13 @@ import { unlessUnavailable } from './unavailable.ts'
 export type DbOptions = {
   readonly url: string
   /**
-   * Address of PostgreSQL itself, for notifications and sessions, when `url` leads to a connection pooler; null or absent:
-   * `url`.
+   * Address of PostgreSQL itself, for notifications and sessions. Needed when `url` leads to a connection pooler.
+   * When null or absent, `url` is used.
    */
   readonly listenUrl?: string | null
   /** Whether connections keep prepared statements; default: true. */
   readonly preparesStatements?: boolean
-  /** Default: the TLS parameters of the URL apply. */
+  /** TLS files for the connection. When absent, the TLS parameters of the URL apply. */
   readonly tls?: DatabaseTlsFiles
   readonly log: Logger
   /** Maximum number of connections in the pool. */
@@ -52,7 +52,7 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const sessions =
     own === null ? pool : createConnectionPool({ ...limits, config: own, isPooled: false, max: 2 })
   const toQuery = queries(preparesStatements ? statementNames() : null)
-  // A pooler keeps no settings of a connection, so each transaction sets its own limits.
+  // A pooler does not keep the settings of a connection, so each transaction sets its own limits.
   const begin = isPooled ? `begin; ${localLimits(statementMs)}` : 'begin'
   if (isPooled && direct === null) log.warn(POOLED)
   return {
@@ -115,7 +115,8 @@ function statementNames(): (text: string) => string {
     const known = names.get(text)
     if (known !== undefined) return known
     const name = createHash('sha256').update(text).digest('base64url').slice(0, 24)
-    // Statement texts are constants of the code, and a few texts have optional filters. The limit bounds the map.
+    // The limit bounds the memory of the map. It is sufficient, because the texts of statements are constants of the
+    // code, a few of them with optional filters.
     if (names.size < 1_000) names.set(text, name)
     return name
   }
@@ -124,8 +125,8 @@ function statementNames(): (text: string) => string {
 type ToQuery = (run: Statements['run']) => Query
 
 /**
- * Returns a function that makes a `Query` of a connection. `named` returns the name of a prepared statement by its
- * text; null: statements are not prepared.
+ * Returns a function that creates a `Query` from a connection. `named` returns the name of a prepared statement by
+ * its text. When `named` is null, statements are not prepared.
  */
 function queries(named: ((text: string) => string) | null): ToQuery {
   const nameOf = (text: string) => (named === null ? {} : { name: named(text) })

@@ -27,8 +27,8 @@ export async function ensureOrg(
 }
 
 /**
- * Makes an owner link mandatory for the registration of the first owner. Returns true for the call that changed the
- * setting.
+ * Makes an owner link mandatory for the registration of the first owner. Returns true only for the call that changes
+ * this setting.
  */
 export async function requireOwnerLink(q: Query): Promise<boolean> {
   const { rowCount } = await q.query(

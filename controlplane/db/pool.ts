@@ -6,8 +6,8 @@ import { unlessUnavailable, writeRefusal } from './unavailable.ts'
 /** Connection pool that detects and closes hung connections. */
 export type ConnectionPool = {
   /**
-   * Runs `work` on one connection. A broken or hung connection is closed afterwards; any other connection returns to
-   * the pool.
+   * Runs `work` on one connection. Afterwards, closes the connection if it is broken or hung, and returns it to the
+   * pool otherwise.
    */
   use<T>(work: (statements: Statements) => Promise<T>): Promise<T>
   /** Returns the milliseconds since the server last reported a full disk; infinite when it never did. */
@@ -36,12 +36,12 @@ export type ConnectionPoolOptions = {
 }
 
 /**
- * Creates the connection pool. After a failover that drops packets, a connection has no traffic until the kernel stops
- * retransmitting (typically 15 minutes). A timeout alone cannot distinguish this connection from one with a slow
- * statement. Therefore a second connection checks whether the server still works on the statement (`pg_stat_activity`).
- * If not, the pool closes the connection and replaces all other connections, because they lead to the same server. The
- * pool also replaces its connections when the server refuses writes, because after a failover the old primary can be a
- * read-only standby.
+ * Creates the connection pool. After a failover that drops packets, a connection hangs until the kernel stops
+ * retransmitting (typically 15 minutes). A timeout alone cannot distinguish a hung connection from a connection with
+ * a slow statement. Therefore, a second connection checks whether the server still executes the statement
+ * (`pg_stat_activity`). If not, the pool closes the connection and replaces all other connections, because they lead
+ * to the same server. The pool also replaces its connections when the server refuses writes, because after a failover
+ * the old primary can be a read-only standby.
  */
 export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
   const { log, hangMs } = options
@@ -104,8 +104,8 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
 }
 
 /**
- * A pool, and the callers that wait for one of its connections. When the pool is replaced, these callers wait for the
- * next pool.
+ * A pool, and the callers that wait for one of its connections. When the pool is replaced, these callers request a
+ * connection from the next pool.
  */
 type Generation = { readonly pool: pg.Pool; readonly waiting: Set<() => void> }
 type Discard = (error: Error) => void
@@ -136,19 +136,23 @@ function connectUnlessReplaced({ pool, waiting }: Generation): Promise<pg.PoolCl
   })
 }
 
-/** Maximum lifetime of a connection. A new connection resolves the host name of the server again. */
+/** Maximum lifetime of a connection in seconds. Only a new connection resolves the host name of the server again. */
 const LIFETIME_S = 1_800
-/** Maximum time to open a connection. TCP repeats a SYN packet that was dropped during a failover after 1 and 3 s. */
+/**
+ * Maximum time in milliseconds to open a connection. When a SYN packet is dropped during a failover, TCP repeats the
+ * packet after 1 s and after 3 s.
+ */
 const DIAL_MS = 4_000
 
 function createPool({ config, isPooled, max, connectMs, statementMs, log }: ConnectionPoolOptions): pg.Pool {
-  // A pooler rejects unknown startup parameters.
+  // Behind a pooler, no limits are sent at the start of a connection, because a pooler rejects unknown startup
+  // parameters.
   const limits = isPooled ? {} : sessionLimits(statementMs)
   class Client extends pg.Client {
     constructor() {
       super({ ...config, ...limits, connectionTimeoutMillis: Math.min(connectMs, DIAL_MS) })
-      // Without a listener, a connection that breaks between two statements, or while the pool passes it to a caller,
-      // would end the process. The pool closes such a connection when it is released.
+      // A connection may break between two statements, or while the pool passes it to a caller. Without a listener,
+      // the error would end the process. The pool closes such a connection when the caller releases it.
       this.on('error', ignore)
     }
   }

@@ -3,8 +3,8 @@ import { ignore, processIdOf } from './statement-watch.ts'
 import { unlessUnavailable } from './unavailable.ts'
 
 /**
- * Returns whether a connection pooler is in front of the server. A pooler announces another process id than that of the
- * server process, because the server process changes with each transaction.
+ * Returns whether a connection pooler is in front of the server. When a client connects, a pooler sends a process id
+ * that is not the id of the server process, because the server process may change with each transaction.
  */
 export async function isBehindPooler(config: pg.ClientConfig, connectMs: number): Promise<boolean> {
   const client = new pg.Client({ ...config, connectionTimeoutMillis: connectMs, query_timeout: connectMs })

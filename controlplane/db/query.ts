@@ -1,8 +1,8 @@
 /** Interface to PostgreSQL for services and stores. */
 export type Query = {
   /**
-   * True in a transaction with `DASHBOARD_EDITING=yaml`: a transaction that edits an object which manifests define is
-   * rolled back, and the error contains the manifest to commit.
+   * True when `DASHBOARD_EDITING` is `yaml`. A transaction that edits an object which manifests define is then rolled
+   * back, and the error contains the manifest to commit.
    */
   readonly refusesEdits?: true
   query<R = Record<string, unknown>>(
@@ -24,7 +24,10 @@ export type Db = Query & {
    * reconnect, calls `onNotify` with an empty payload.
    */
   listen(channel: string, onNotify: (payload: string) => void): Promise<AsyncDisposable>
-  /** True behind a connection pooler without a direct connection: `listen` then polls, with empty payloads. */
+  /**
+   * True behind a connection pooler without a direct connection to PostgreSQL. `listen` then polls and calls
+   * `onNotify` with empty payloads.
+   */
   readonly isPolling: boolean
   /** Returns the milliseconds since the server last reported a full disk; infinite when it never did. */
   msSinceFullDisk(): number

@@ -2,14 +2,14 @@ import type { Namespaces } from '../../core/wire/access/rights.ts'
 import type { Query } from './query.ts'
 
 /**
- * Runs queries on behalf of a user, limited to the namespaces in which the user has the right. The type is no subtype
- * of `Query`, so a store function that does not limit its rows cannot accept it.
+ * Runs queries on behalf of a user, limited to the namespaces in which the user has the right. This type is not
+ * assignable to `Query`, so that it cannot be passed to a store function that does not limit its rows.
  */
 export type ScopedQuery = {
   readonly namespaces: Namespaces
   /**
-   * Runs a statement. For each table that the statement reads, its text must contain a condition of `within`. Throws
-   * for a text without any condition.
+   * Runs a statement. The text must contain a condition of `within` for each table that the statement reads. Throws
+   * for a text without any such condition.
    */
   rows<R>(values: readonly unknown[], text: (within: Within) => string): Promise<readonly R[]>
 }
@@ -28,23 +28,24 @@ export type Within = {
   /** Returns the condition for two columns of names. The second column decides where the first column is null. */
   nameOr(column: string, other: string): string
   /**
-   * Returns SQL that runs the query of `select` once per namespace; for a user with the right in all namespaces, only
-   * once. An index then delivers the rows of each namespace in order, and the query can sort and limit them. The
-   * columns have the same meaning as in `nameOr`.
+   * Returns SQL that runs the query of `select` once per namespace. For a user with the right in all namespaces, the
+   * SQL runs the query once. An index then delivers the rows of each namespace in order, so that the query can sort
+   * and limit them. The columns have the same meaning as in `nameOr`.
    */
   each(column: string, other: string, select: (condition: string) => string): string
   /**
-   * Returns the condition for a column that contains a set of namespaces. Null in the column stands for all namespaces.
+   * Returns the condition for a column that contains a set of namespaces. A null value of the column means all
+   * namespaces.
    */
   overlap(column: string): string
   /**
-   * Returns the namespaces as a SQL array, for conditions that look up each namespace. SQL null for a user with the
-   * right in all namespaces.
+   * Returns the namespaces as a SQL array, for conditions that look up each namespace. Returns SQL null for a user
+   * with the right in all namespaces.
    */
   array(): string
   /**
-   * Returns the condition for a configuration row. A row of a cluster manifest is limited by its own name, any other
-   * row by its bound Gateways.
+   * Returns the condition for a configuration row. A row of a cluster manifest is selected by the namespace in its
+   * name, any other row by the namespaces of its bound Gateways.
    */
   configuration(table: string): string
 }

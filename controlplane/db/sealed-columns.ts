@@ -3,7 +3,7 @@ import { sealedPlace } from '../crypto/sealed-places.ts'
 /** A column whose values are encrypted with a master key. */
 export type SealedColumn = {
   readonly table: string
-  /** Primary key, in order. All its columns are text. */
+  /** Columns of the primary key, in order. All of them are of type text. */
   readonly key: readonly string[]
   /** SQL expression of the encrypted value. */
   readonly value: string

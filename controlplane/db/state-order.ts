@@ -15,10 +15,10 @@ export async function currentEpoch(q: Query): Promise<number> {
 export type SeenOrders = { readonly kill: StateOrder | null; readonly config: StateOrder | null }
 
 /**
- * Begins a new epoch when the database is behind a state that a gateway or replica has seen, because the database lost
- * commits. The current state of the database then counts as the latest state. Returns true when an epoch began. An
- * epoch is a time in milliseconds, so it does not depend on lost data. A seen epoch that is more than a minute ahead of
- * the clock is ignored.
+ * Begins a new epoch when the database is behind a state that a gateway or replica has seen, because the database
+ * lost commits. In the new epoch, the current state of the database counts as the latest state. Returns true when an
+ * epoch began. The number of an epoch is a time in milliseconds, so that it does not depend on lost data. A seen
+ * epoch that is more than a minute ahead of the clock is ignored.
  */
 export async function raiseEpoch(q: Query, { kill, config }: SeenOrders): Promise<boolean> {
   const { rowCount } = await q.query(

@@ -11,8 +11,8 @@ type StatementWatchOptions = {
 }
 
 /**
- * Checks at intervals whether the server works on a statement, and ends the client when it does not. Calls `onHung`
- * before it ends the client.
+ * Checks at intervals whether the server still executes a statement, and ends the client when the server does not.
+ * Calls `onHung` before it ends the client.
  */
 export function watchStatement(
   { client, text }: Watched,
@@ -41,14 +41,17 @@ export function watchStatement(
 }
 
 const CHECK_MS = 3_000
-/** Characters that are compared. `pg_stat_activity` shows 1,023 bytes with the default `track_activity_query_size`. */
+/**
+ * Number of characters of a statement that are compared. `pg_stat_activity` shows 1,023 bytes with the default
+ * `track_activity_query_size`.
+ */
 const SHOWN = 900
 
 /**
- * Returns whether the server works on the statement. False when the server does not answer. True when the server
- * refuses the connection (too many connections, starting up), because the server is then alive. Behind a pooler the
- * process id of the client is not that of a server process, so the server process is found by the text of its
- * statement.
+ * Returns whether the server still executes the statement. Returns false when the server does not answer. Returns
+ * true when the server refuses the connection (too many connections, starting up), because the server has then
+ * answered. Behind a pooler, the process id of the client does not identify a server process, so the server process
+ * is found by the text of its statement.
  */
 async function isWorkingOn(
   config: pg.ClientConfig,
@@ -74,7 +77,7 @@ async function isWorkingOn(
   }
 }
 
-/** Returns the id of the server process that the connection announced; 0 before it is open. */
+/** Returns the id of the server process that the server sent for the connection; 0 before the connection is open. */
 export function processIdOf(client: pg.ClientBase): number {
   // The server sends the process id when the connection opens. The published types of `pg` lack this field.
   return (client as unknown as { readonly processID: number | null }).processID ?? 0

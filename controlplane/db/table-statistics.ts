@@ -9,10 +9,11 @@ export type TableStatistics = {
 const FIRST = 500
 
 /**
- * Refreshes the statistics of tables while they grow. A connection keeps the plan of a prepared statement until the statistics
- * change: a plan of the time when the table was empty reads all rows, until autovacuum runs a minute later.
+ * Refreshes the statistics of tables while they grow. A connection keeps the plan of a prepared statement until the
+ * statistics change. A plan that was made while the table was empty reads all rows, until autovacuum runs a minute
+ * later.
  *
- * @param tables names of tables, constants of the code
+ * @param tables Names of tables, which are constants of the code.
  */
 export function createTableStatistics(db: Db, tables: readonly string[]): TableStatistics {
   let total = 0

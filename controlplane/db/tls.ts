@@ -3,7 +3,7 @@ import type { ConnectionOptions } from 'node:tls'
 
 /** PEM files that verify the database server and identify this client; null: not configured. */
 export type DatabaseTlsFiles = {
-  /** Certificate authority of the server; null: the public roots. */
+  /** Certificate authority of the server. When null, the public root certificates are used. */
   readonly caFile: string | null
   readonly certFile: string | null
   readonly keyFile: string | null
@@ -14,9 +14,10 @@ const PARAMETERS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'useli
 const FULL = ['', 'prefer', 'require', 'verify-full']
 
 /**
- * Returns the URL without its TLS parameters, and the TLS options in their place; `null` without files: the parameters of
- * the URL apply. Each new connection reads the files again, because their issuer renews them; a file that cannot be read
- * then keeps its last content. Throws when a file cannot be read now, and when `sslmode` contradicts the files.
+ * Returns the URL without its TLS parameters, and TLS options that replace these parameters. Returns null when no
+ * files are configured; the parameters of the URL then apply. Each new connection reads the files again, because
+ * their issuer renews them. If a file cannot be read then, the content that was read last is used. Throws when a file
+ * cannot be read now, and when `sslmode` contradicts the files.
  */
 export function databaseTls(
   url: string,
@@ -37,7 +38,10 @@ export function databaseTls(
   return { url: stripped.href, ssl }
 }
 
-/** Reads the variables of the files; `text` returns the value of a variable, null when it is not set. */
+/**
+ * Reads the paths of the files from environment variables.
+ * @param text Returns the value of a variable; null when the variable is not set.
+ */
 export function readDatabaseTls(
   text: (name: 'DATABASE_CA_FILE' | 'DATABASE_CERT_FILE' | 'DATABASE_KEY_FILE') => string | null,
 ): DatabaseTlsFiles {
@@ -52,8 +56,8 @@ export function readDatabaseTls(
 }
 
 /**
- * Attributes of the getters. Enumerable, because `pg` copies the options for each connection, which calls the getters;
- * configurable, because `pg` redefines `key` to hide it.
+ * Attributes of the getters. They are enumerable, because `pg` copies the options for each connection and thus calls
+ * the getters. They are configurable, because `pg` redefines `key` to hide it.
  */
 const SHOWN = { enumerable: true, configurable: true }
 
@@ -64,7 +68,7 @@ function renewed(file: string): { get(): string } {
       try {
         content = readFileSync(file, 'utf8')
       } catch {
-        // The file is being replaced.
+        // The file cannot be read while it is being replaced, so its last content is used.
       }
       return content
     },

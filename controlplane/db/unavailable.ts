@@ -10,8 +10,8 @@ const MESSAGES =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired|Query read timeout)/
 
 /**
- * Error codes of a database that takes no writes: `25006` is a read-only server (a standby after a failover), `53100` a
- * full disk. The transaction changed nothing.
+ * Error codes of a database that accepts no writes: `25006` means a read-only server (a standby after a failover),
+ * `53100` a full disk. After such an error, the transaction has changed nothing.
  */
 const NO_WRITES = /^(25006|53100)$/
 const READ_ONLY = '25006'
@@ -46,7 +46,7 @@ function takesNoWrites(cause: Error): ChaperoneError {
   })
 }
 
-/** Returns why a server that answers refused a write; null for any other error. */
+/** Returns why the server refused a write; null for an error with another cause. */
 export function writeRefusal(error: unknown): 'read-only' | 'full disk' | null {
   if (!(error instanceof Error) || !NO_WRITES.test(codeOf(error))) return null
   return codeOf(error) === READ_ONLY ? 'read-only' : 'full disk'

@@ -3,14 +3,14 @@ import { networkOf } from '../features/sessions/attempts.ts'
 import type { Principal } from './route.ts'
 
 /**
- * Limits the connections of each authenticated caller. Unauthenticated connections share a separate limit. At that
- * limit, the oldest connection of the network with the most unauthenticated connections is closed. A network is an IPv4
- * address or an IPv6 /64 prefix.
+ * Limits the connections of each authenticated caller. Unauthenticated connections share a separate limit. When this
+ * limit is reached, the oldest connection of the network with the most unauthenticated connections is closed. A
+ * network is an IPv4 address or an IPv6 /64 prefix.
  */
 export type ConnectionLimits = {
   /**
-   * Assigns the connection of an authenticated request to its principal. Closes the oldest connection of the principal
-   * above the limit.
+   * Assigns the connection of an authenticated request to its principal. When the principal exceeds its limit, closes
+   * the oldest connection of the principal.
    */
   authenticated(socket: Socket, principal: Principal): void
 }
@@ -20,8 +20,8 @@ export type ConnectionLimitOptions = {
   readonly maxConnections: number
   readonly maxUnauthenticated: number
   /**
-   * Maximum number of connections of one agent, pod or user, and of the operator and the holder of the maintenance
-   * secret.
+   * Maximum number of connections of one agent, pod or user. The same limit applies to the operator and to the holder
+   * of the maintenance secret.
    */
   readonly maxPerPrincipal: number
   /**
@@ -42,8 +42,8 @@ export const CONNECTION_LIMITS: ConnectionLimitOptions = {
 type State = { readonly socket: Socket; readonly network: string; owner: string | null }
 
 export function limitConnections(server: Server, options: ConnectionLimitOptions): ConnectionLimits {
-  // Open connections by their addresses and ports. With TLS, a request has another socket object than the `connection`
-  // event, but both sockets have the same addresses and ports.
+  // Open connections by their addresses and ports. The key cannot be the socket: with TLS, the socket of a request is
+  // not the socket of the `connection` event, but both have the same addresses and ports.
   const open = new Map<string, State>()
   const unauthenticated = createGroups()
   const owned = createGroups()

@@ -19,8 +19,8 @@ const KNOWN: Readonly<Record<string, { readonly code: ErrorCode; readonly detail
     detail: 'The path has an invalid percent-encoding.',
   },
   FST_ERR_MAX_PARAM_LENGTH: { code: 'malformed_request', detail: 'A segment of the path is too long.' },
-  // PostgreSQL `unique_violation`. Services check for duplicates first and name the field, so only concurrent requests
-  // cause this error.
+  // PostgreSQL `unique_violation`. Services check for duplicates before the insert, with an error that names the
+  // field. Therefore, only concurrent requests cause this error.
   '23505': {
     code: 'conflict',
     detail: 'An object with this name exists already. Choose another name, or change the existing object.',

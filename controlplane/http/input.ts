@@ -5,7 +5,9 @@ import { fieldMessage } from '../../core/schema/field-message.ts'
 import { knownFields } from '../../core/schema/known-fields.ts'
 import { unstorableIn } from '../../core/storable.ts'
 
-/** Parses input by a schema. Throws `validation`, whose `details` is `path: message; path: message` (spec 7). */
+/**
+ * Parses input by a schema. Throws `validation`. Its `details` has the form `path: message; path: message` (spec 7).
+ */
 export function parseInput<S extends z.ZodType>(
   schema: S | undefined,
   value: unknown,
@@ -13,7 +15,7 @@ export function parseInput<S extends z.ZodType>(
   const unstorable = unstorableIn(value)
   if (unstorable !== null) throw validationError([`${pathText(unstorable.path)}: ${unstorable.why}`])
   if (schema === undefined) return undefined
-  // Parses a missing body as an empty object, so that the error names the missing fields.
+  // A missing body is parsed as an empty object, so that the error names the missing fields.
   const result = schema.safeParse(value ?? {}, { error: fieldMessage })
   if (result.success) return result.data
   throw validationError(result.error.issues.flatMap((issue) => sentences(issue, schema)))
@@ -46,7 +48,7 @@ function sentences(issue: Issue, schema: z.ZodType): readonly string[] {
   return [`${pathText(issue.path)}: ${issue.message}`]
 }
 
-/** Advice about fields that manifests have and that no request may state. */
+/** Advice by the name of a field that manifests may have and that requests may not have. */
 const ADVICE: ReadonlyMap<string, string> = new Map([
   [
     'credential',

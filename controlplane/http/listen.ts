@@ -39,9 +39,10 @@ export async function listen(
 const HTTP_SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
 const LOOPBACK = '127.0.0.1'
 /**
- * Maximum number of connections that wait to be accepted. The default of Node, 511, is less than the gateways of a fleet
- * open at once after a restart; a connection beyond it is opened seconds later, when its client repeats the SYN packet. In a
- * longer queue, probes would wait too long behind the gateways.
+ * Maximum number of connections that wait to be accepted. The default of Node, 511, is too low: after a restart, the
+ * gateways of a fleet open more connections at once, and a connection beyond the limit is opened only seconds later,
+ * when its client repeats the SYN packet. With a higher limit, probes would wait too long behind the connections of
+ * gateways.
  */
 const BACKLOG = 1_024
 const INCLUDES_LOOPBACK: ReadonlySet<string> = new Set([LOOPBACK, '0.0.0.0', '::'])

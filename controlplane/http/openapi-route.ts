@@ -4,7 +4,8 @@ import { openApiDocument } from './openapi.ts'
 import { type Route, route } from './route.ts'
 
 /**
- * Serves the OpenAPI document. Calls `routes` at the first request, because the list of routes contains this route too.
+ * Serves the OpenAPI document. `routes` is called at the first request and not earlier, because the list of routes
+ * contains this route too.
  */
 export function createOpenApiRoutes(deps: {
   readonly routes: () => readonly Route[]

@@ -98,10 +98,10 @@ function statusesOf(route: Route): readonly number[] {
     ...(route.params === undefined ? [] : [404]),
     ...(route.statuses ?? []),
     421,
-    // 431: request line and header fields exceed the limit.
+    // Status 431: the request line and the header fields exceed the limit.
     431,
     500,
-    // 503: the database does not answer.
+    // Status 503: the database does not answer.
     503,
   ]
   return [...new Set(statuses)].sort((a, b) => a - b)

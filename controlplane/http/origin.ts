@@ -4,7 +4,7 @@ import { isLoopback } from '../../core/loopback.ts'
 
 /**
  * Throws `forbidden` for a write with the session cookie that a browser sent from a page of another origin. A client
- * that sends none of Origin, Sec-Fetch-Site and Referer is no browser and is accepted.
+ * that sends none of the headers Origin, Sec-Fetch-Site and Referer is not a browser and is accepted.
  */
 export function refuseForeignOrigin(request: FastifyRequest, publicUrl: string | null): void {
   if (request.method === 'GET' || request.method === 'HEAD') return

@@ -16,9 +16,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 /**
- * Files with a fixed URL at the root, and their content types. The URL of a service worker identifies the worker and
- * limits the pages that it serves, and phones store the URLs of a web app. Browsers revalidate these files
- * (`no-cache`).
+ * Files with a fixed URL at the root, and their content types. The URLs must not change: the URL of a service worker
+ * identifies the worker and limits the pages that it serves, and phones store the URLs of a web app. Browsers
+ * revalidate these files (`no-cache`).
  */
 const ROOT_FILES: Readonly<Record<string, string>> = {
   'service-worker.js': 'text/javascript; charset=utf-8',

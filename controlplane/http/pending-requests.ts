@@ -14,7 +14,10 @@ export type PendingRequests = {
   begin(socket: Socket, network: string): boolean
   /** Stops counting the requests of an authenticated connection against the limit of their networks. */
   authenticated(socket: Socket): void
-  /** Removes the oldest pending request of the connection from the counts. */
+  /**
+   * Removes the oldest pending request of the connection from the counts. Must be called when this request is
+   * answered.
+   */
   answered(socket: Socket): void
 }
 

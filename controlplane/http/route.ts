@@ -7,7 +7,7 @@ import type { Restriction } from './auth/restriction.ts'
 /**
  * Callers that a route admits. A right admits users with this right. `session` admits every signed-in user.
  * `agent_or_admin` admits agent keys and users with the right to lift kill switches. The admin token counts as an
- * owner. The field is mandatory, so a route without `auth` does not compile.
+ * owner. A route without `auth` does not compile.
  */
 export type RouteAuth =
   | 'none'
@@ -96,13 +96,16 @@ export type RouteInput<P, Q, B> = {
   readonly body: B
   readonly principal: Principal
   /**
-   * Namespaces in which the user has the right that the route requires. Objects in other namespaces must stay
-   * invisible. Empty for a caller that is not a user.
+   * Namespaces in which the user has the right that the route requires. The handler must not show objects in other
+   * namespaces. Empty for a caller that is not a user.
    */
   readonly namespaces: Namespaces
   readonly requestId: string
   readonly log: FastifyBaseLogger
-  /** For streams and raw responses only. A handler that returns a value must not use `raw`. */
+  /**
+   * Request and reply of the framework. Only handlers of streams and of raw responses may use them; a handler that
+   * returns a value must not.
+   */
   readonly raw: { readonly request: FastifyRequest; readonly reply: FastifyReply }
 }
 
@@ -128,19 +131,19 @@ export type Route = {
    */
   readonly isNamespaced?: boolean
   /**
-   * Restrictions with which a caller may still write through this route; default none. The handler must refuse other
-   * inputs of restricted callers.
+   * Restrictions with which a caller may still write through this route; default none. The handler must refuse the
+   * inputs that a restricted caller may not send.
    */
   readonly admits?: readonly Restriction[]
   /**
-   * True for a route that creates users or credentials which can answer approvals. The machine token is restricted on
-   * such a route even before an owner exists, when approvals require a session. Otherwise a program with the token
-   * could create a user before the owner registers.
+   * True for a route that creates users or credentials which can answer approvals. If approvals require a session,
+   * such a route refuses the machine token even before an owner exists. Otherwise, a program with the token could
+   * create a user before the owner registers.
    */
   readonly givesAccess?: boolean
   /**
-   * True when the response contains a secret. The route then refuses restricted callers, although they may read other
-   * routes.
+   * True when the response contains a secret. The route then refuses restricted callers, who may call other routes
+   * that only read.
    */
   readonly showsSecret?: boolean
   readonly summary: string

@@ -70,7 +70,8 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
     requestTimeout: 60_000,
     http: { headersTimeout: 20_000, maxHeaderSize },
     keepAliveTimeout: 75_000,
-    // Serves requests during shutdown instead of the framework's own 503, so that every response has the common format.
+    // Requests are also served during shutdown. The framework would answer them with its own 503, which does not have
+    // the common format.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       stamp(request.id, reply, deps.version)
@@ -102,9 +103,10 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
 }
 
 /**
- * Returns the maximum size of the header fields in bytes. On loopback, servers on other ports share the cookies, so
- * such a server could set as many cookies as a browser stores (180 of 4 KiB) and lock users out. The limit on loopback
- * therefore exceeds this size. On other hosts a lower limit protects the memory.
+ * Returns the maximum size of the header fields in bytes. Browsers share cookies between the ports of a host. On
+ * loopback, a server on another port could therefore set as many cookies as a browser stores (180 of 4 KiB) and lock
+ * users out, so the maximum on loopback exceeds the size of these cookies. On other hosts, a lower maximum protects
+ * the memory.
  */
 function maxHeaderBytes(listenHost: string): number {
   return isLoopback(listenHost) ? 1024 * 1024 : 64 * 1024
@@ -112,7 +114,8 @@ function maxHeaderBytes(listenHost: string): number {
 
 function secureServer(tls: Tls, maxHeaderSize: number) {
   return (handler: RequestListener): Server => {
-    // Accepts connections without a verified client certificate, because each route has its own authentication mode.
+    // Also accepts connections without a verified client certificate, because each route has its own authentication
+    // mode.
     const requested = tls.clientCa === null ? {} : { requestCert: true, rejectUnauthorized: false }
     const clients = { ...requested, ...clientCaOptions(tls.clientCa) }
     const { certificate, SNICallback } = tls
@@ -249,8 +252,8 @@ function rawOf(request: FastifyRequest, reply: FastifyReply): RouteInput<never, 
 function errorSender(log: FastifyBaseLogger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const failure = asChaperoneError(error)
-    // Refused streams (`overloaded`) are not logged: in a storm, the lines would cost more than the streams. The hub
-    // logs one line for the storm.
+    // Refused streams (`overloaded`) are not logged: when many streams are refused at once, the lines would cost more
+    // than the streams. The hub logs one line for all of them.
     if (failure.status >= 500 && failure.code !== 'overloaded')
       log.error({ err: error, request_id: request.id }, 'request failed')
     const { retryAfterS } = failure.options

@@ -65,16 +65,16 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
     },
     clientCa,
     SNICallback(host, done) {
-      // Without a context, Node uses the context of `setSecureContext`. Clients of the `own` hosts trust only the CA of
-      // its certificate.
+      // Without a context, Node uses the context of `setSecureContext`. Clients of the hosts in `own` trust only the
+      // CA of the certificate in that context.
       const isForHosts = forHosts !== null && isNamed(forHosts.names, host) && !isNamed(own, host)
       done(null, isForHosts ? forHosts?.context : undefined)
     },
     keepFresh(server) {
       const present = (found: ServerCertificate) =>
         server.setSecureContext({ ...found, ...clientCaOptions(clientCa) })
-      // A certificate and a key that do not match, because the files are being replaced, are read again at the next
-      // interval.
+      // When the certificate and the key do not match, because the files are being replaced, they are read again at
+      // the next interval.
       const renew = async () => {
         const found = await next()
         if (found.cert !== certificate.cert) present(found)
@@ -101,7 +101,10 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
   }
 }
 
-/** Returns the context of a certificate with its host names, of which the first label may be `*`. */
+/**
+ * Returns the TLS context of a certificate, and the host names of the certificate. The first label of a host name may
+ * be `*`.
+ */
 function contextForHosts(certificate: ServerCertificate | null, clientCa: readonly string[] | null) {
   if (certificate === null) return null
   const names = new X509Certificate(certificate.cert).subjectAltName?.split(', ') ?? []
@@ -140,7 +143,8 @@ function certificates(
   return async () => {
     const now = nowMs()
     if (issued === null || Math.abs(now - issued.atMs) >= RENEW_AFTER_MS) {
-      // The CA has the same key each time, so clients that trust an earlier certificate of the CA trust the new leaf.
+      // The CA has the same key each time, so that clients which trust an earlier certificate of the CA also trust
+      // the new leaf certificate.
       const ca = createServerCa(keyring, now)
       issued = { certificate: issueServerCertificate(ca, config.hosts, now), atMs: now }
     }
@@ -158,7 +162,7 @@ function fromFiles({ certFile, keyFile }: CertificateFiles): () => Promise<Serve
 async function readPem(path: string, setting: string): Promise<string> {
   try {
     const text = await readFile(path, 'utf8')
-    // OpenSSL accepts a context without a key, and all handshakes then fail.
+    // An empty file is refused here, because OpenSSL accepts a context without a key, and all handshakes then fail.
     if (text === '') throw new Error('the file is empty')
     return text
   } catch (error) {

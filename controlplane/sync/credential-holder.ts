@@ -7,14 +7,14 @@ const Entries = z.array(ConnectorEntry.pick({ id: true, secret: true, auth: true
 
 /**
  * Returns a function that reports whether a process has the credential of a connector. A gateway process has the
- * credentials of all connectors of its gateway, a sidecar only the credentials that its agent may use
+ * credentials of all connectors of its gateway. A sidecar has only the credentials that its agent may use
  * (`createSidecarConnectors`).
  */
 export function createCredentialHolder(
   library: Pick<SectionLibrary, 'of'>,
   connectorId: string,
 ): (peer: Peer) => boolean {
-  // Results by section text: sidecars with equal permissions share the text of the section `connectors`.
+  // Results by the text of a section. Sidecars with equal permissions share the text of the section `connectors`.
   const known = new Map<string, boolean>()
   return ({ gatewayId, agent, greeting: { protocol } }) => {
     const text = library.of(gatewayId, { agent, protocol })?.texts.get('connectors')

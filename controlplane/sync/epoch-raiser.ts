@@ -11,8 +11,9 @@ export type EpochRaiser = (seen: SeenOrders) => Promise<boolean>
 const RAISE_EVERY_MS = 60_000
 
 /**
- * Creates the function that begins epochs. Gateways report seen states and are not trusted, so at most one epoch begins
- * per minute. An unnecessary epoch does no harm, because it only causes every state to be sent again.
+ * Creates the function that begins epochs. Gateways report the states that they have seen, and gateways are not
+ * trusted. Therefore, at most one epoch begins per minute. An unnecessary epoch does no harm, because it only causes
+ * every state to be sent again.
  */
 export function createEpochRaiser(db: Query, { monotonicMs }: Pick<Clock, 'monotonicMs'>): EpochRaiser {
   let raisedAt = Number.NEGATIVE_INFINITY

@@ -5,8 +5,8 @@ export type Freshness = {
   /** Runs a database read. The age of the result counts from the start of the read. */
   read<T>(what: string, work: () => Promise<T>): Promise<T>
   /**
-   * Returns whether the last successful read of every kind began less than 10 s ago; false before the first read. If
-   * false, another replica may have changed the state in the meantime.
+   * Returns whether the last successful read of every kind began less than 10 s ago; false before the first read.
+   * When the result is false, another replica may have changed the state since the last read.
    */
   isFresh(): boolean
 }
@@ -18,7 +18,7 @@ export function createFreshness({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Fr
   return {
     async read(what, work) {
       const startedAt = monotonicMs()
-      // A kind of state that has never been read successfully counts as too old.
+      // The state counts as too old until it has been read successfully.
       if (!readAt.has(what)) readAt.set(what, Number.NEGATIVE_INFINITY)
       const value = await work()
       readAt.set(what, startedAt)

@@ -8,7 +8,8 @@ import type { ProcessRegistry } from './process-registry.ts'
 import type { Receiver } from './sections/sections.ts'
 
 /**
- * Versions of the configuration that this replica has read. `version` is the newest one; null before the first read.
+ * Versions of the configuration that this replica has read. `version`: the newest version; null before the first
+ * read.
  */
 export type KnownVersions = {
   readonly version: number | null
@@ -93,8 +94,8 @@ type Known = Pick<
 
 /**
  * Returns the newest version of the configuration that the process covers. A process reports the version in which its
- * sections last changed. If no later change concerns the process, it covers every version up to the newest version that
- * this replica has read.
+ * sections last changed. If no later version changes the sections of the process, the process covers the newest
+ * version that this replica has read.
  */
 function coveredVersion(
   { gatewayId, agent, greeting: { protocol }, appliedVersion }: Known,

@@ -3,15 +3,16 @@ import type { Clock } from '../../core/state/clock.ts'
 
 /**
  * Admits streams of gateway processes at a bounded rate. After a restart, thousands of processes connect within a
- * second. Each process needs its kill state and first heartbeat before it refuses high-risk actions (by default after
- * 30 s without a heartbeat).
+ * second. Each process must receive its kill state and first heartbeat before it begins to refuse high-risk actions
+ * (by default after 30 s without a heartbeat).
  */
 export type GreetingAdmission = Disposable & {
   /** Admits one stream. Above the rate, throws `overloaded` with the time until the next free slot. */
   admit(): void
   /**
-   * Resolves when the refused streams should have connected: at once without a storm, and after `MAX_DEFERRAL_MS` at
-   * the latest. The reply to a request for a section waits for it, because kill states and heartbeats are more urgent.
+   * Resolves at the time by which the refused streams should have connected. Resolves at once when no streams were
+   * refused, and after `MAX_DEFERRAL_MS` at the latest. The reply to a request for a section waits for this promise,
+   * because kill states and heartbeats are more urgent.
    */
   settled(): Promise<void>
 }
@@ -33,13 +34,16 @@ const PER_SECOND = 250
 const MAX_WAIT_MS = 20_000
 /** A gateway adds up to a second of jitter to `Retry-After`, which has whole seconds. */
 const JITTER_MS = 1_000
-/** Longest wait of `settled`. Below the 20 s after which the fetch of a section times out in a gateway. */
+/**
+ * Longest wait of `settled` in milliseconds. It is below the 20 s after which a gateway's request for a section times
+ * out.
+ */
 const MAX_DEFERRAL_MS = 10_000
 
 /**
- * Creates a token bucket with the burst of one second. Each refused stream reserves the next free slot, so that the
- * retries of a storm arrive at the admitted rate. Streams for which no slot within `MAX_WAIT_MS` is free wait for a
- * random time.
+ * Creates a token bucket that admits the streams of one second in a burst. Each refused stream reserves the next free
+ * slot, so that the retries of a storm arrive at the admitted rate. Streams for which no slot within `MAX_WAIT_MS` is
+ * free wait for a random time.
  */
 export function createGreetingAdmission(deps: GreetingAdmissionDeps): GreetingAdmission {
   const { clock, random, onStorm, perSecond = PER_SECOND } = deps

@@ -60,11 +60,12 @@ export type HubDeps = {
   /** Milliseconds between two heartbeats. A heartbeat is the message that extends the lease of a gateway. */
   readonly beatMs?: number
   /**
-   * True when no other process uses the database. The replicas in the database and the processes of the local gateway
-   * have then ended: the hub removes these replicas and marks these processes as disconnected.
+   * True when no other process uses the database. In this case, the replicas that the database lists and the
+   * processes of the local gateway have ended. The hub removes these replicas and marks these processes as
+   * disconnected.
    */
   readonly isOnlyReplica?: boolean
-  /** Streams that are admitted per second. Absent: the default of `createGreetingAdmission`. */
+  /** Number of streams that are admitted per second. Default: that of `createGreetingAdmission`. */
   readonly greetingsPerSecond?: number
 }
 
@@ -80,7 +81,10 @@ export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncK
   readonly greeting?: Greeting
 }
 
-/** Holds one stream per gateway process, sends the state of the control plane and tracks acknowledgements. */
+/**
+ * Has one stream per gateway process, on which it sends the state of the control plane. Tracks the acknowledgements
+ * of processes.
+ */
 export type Hub = AsyncDisposable & {
   /** Bounds the rate of new streams. */
   readonly admission: Omit<GreetingAdmission, typeof Symbol.dispose>
@@ -89,7 +93,9 @@ export type Hub = AsyncDisposable & {
    * returned function must be called when the stream closes.
    */
   open(owner: StreamOwner, sink: StreamSink): () => void
-  /** Handles a call of a sidecar. If the sidecar presents a rotated token, its session adopts the token. */
+  /**
+   * Must be called for each call of a sidecar. If the sidecar presents a rotated token, its session adopts the token.
+   */
   seen(owner: SessionOwner): void
   /**
    * Delivers a message of a process to the replica that holds the stream of the process. Rejects when the message
@@ -110,8 +116,8 @@ export type Hub = AsyncDisposable & {
   hostedWork(): readonly ProcessWork[]
   readonly kill: Omit<KillBroadcaster, 'greet' | 'ack' | 'countAcks' | 'views' | 'resend'>
   /**
-   * Sends an execution order to one process of the gateway that is connected to this replica. Null when no such process
-   * can execute the order (see `peerServing`). Rejects with `upstream_timeout` after 30 s.
+   * Sends an execution order to one process of the gateway that is connected to this replica. Returns null when no
+   * process here can execute the order (see `peerServing`). Rejects with `upstream_timeout` after 30 s.
    */
   execute(gatewayId: string, order: Order): Promise<ResultBody> | null
   /**
@@ -229,7 +235,7 @@ function gatewayOf({ gatewayId }: ElsewhereProcess): string {
 const NO_PODS: PodPresence = { ended: async () => () => null, instances: async () => new Map() }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
-  /** Clock for the times in greetings and heartbeats. The clock never runs backwards. */
+  /** Clock for the times in greetings and heartbeats. Its time never goes backwards. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
   readonly kill: KillBroadcaster

@@ -2,8 +2,8 @@ import type { ProcessReport } from '../features/gateways/process-store.ts'
 import type { Peer } from './peer.ts'
 
 /**
- * Change of a process that is not written to the database yet. `isVisibleElsewhere`: the process or its kill state is
- * new, so other replicas are notified.
+ * Change of a process that is not written to the database yet. `isVisibleElsewhere`: true if the process or its kill
+ * state is new, so that other replicas must be notified.
  */
 export type Change = {
   readonly report: ProcessReport

@@ -25,8 +25,8 @@ export type OrderRelay = AsyncDisposable & {
   /** Returns whether a process of the gateway is connected to any replica. */
   isConnected(gatewayId: string): Promise<boolean>
   /**
-   * Executes an order on a gateway. Null when no replica has a stream of the gateway; nothing was sent then. Rejects
-   * with `upstream_timeout` when no result arrives.
+   * Executes an order on a gateway. Resolves to null when no replica has a stream of the gateway; nothing was sent in
+   * this case. Rejects with `upstream_timeout` when no result arrives.
    */
   execute(gatewayId: string, order: Order): Promise<ResultBody | null>
   /**
@@ -55,8 +55,8 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   async function fetchResult(orderId: string): Promise<void> {
     const processId = hub.orders.processOf(orderId)
-    // Only the replica that sent an order to a process takes the result from the database. The replica that offered the
-    // order waits until the sender publishes the result.
+    // Ignores the result of an order that this replica neither sent to a process nor offered. The replica that sent
+    // the order takes the result of the process. The replica that offered the order takes the result passed on to it.
     if (processId === undefined && !elsewhere.has(orderId)) return
     const result = await takeResult(db, orderId, processId ?? PASSED_ON)
     if (result === undefined) return
@@ -68,8 +68,8 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
 
   /**
    * Takes the offered orders of gateways that are connected to this replica, and fetches the results of all pending
-   * execution orders. Called after a reconnect, because notifications were lost in the meantime, and at each poll. One
-   * run at a time: polls would otherwise add up while the database is slow.
+   * execution orders. Called after a reconnect, because notifications were lost in the meantime, and at each poll.
+   * Only one run is in progress at a time, because polls would otherwise accumulate while the database is slow.
    */
   const lookForAll = createSerial(async () => {
     for (const { id, gatewayId } of await listOffers(db, [...hub.connected()].filter(hub.isHere)))
@@ -110,7 +110,8 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   return {
     async isConnected(gatewayId) {
       if (hub.isHere(gatewayId)) return true
-      // Without LISTEN, an inquiry is not delivered. The process registry is at most a few seconds old.
+      // Without LISTEN, other replicas do not receive an inquiry. This replica uses the process registry instead,
+      // which is at most a few seconds old.
       return db.isPolling ? hub.connected().has(gatewayId) : inquiries.isConnected(gatewayId)
     },
     async execute(gatewayId, order) {
@@ -130,7 +131,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
   }
 }
 
-/** Sends inquiries to the other replicas: is a gateway connected to one of them? */
+/** Creates the function that asks the other replicas whether a gateway is connected to one of them. */
 function createInquiries(db: Db) {
   const pending = new Map<string, (isConnected: boolean) => void>()
   return {
@@ -155,7 +156,8 @@ function createInquiries(db: Db) {
 }
 
 /**
- * Handles messages of other replicas: reports gateways that are connected to this replica, and executes orders on them.
+ * Creates the handler for messages of other replicas. The handler reports gateways that are connected to this
+ * replica, and executes orders on them.
  */
 function serving({
   db,

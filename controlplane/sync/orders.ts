@@ -8,7 +8,7 @@ const TIMEOUT_MS = 30_000
 
 /**
  * Tracks execution orders until their results arrive. When no result arrives within 30 s, the outcome of the order is
- * unknown. An order is never sent twice.
+ * unknown. An order is sent at most once.
  */
 export type OrderBook = {
   /**

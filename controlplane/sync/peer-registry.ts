@@ -45,8 +45,9 @@ export function createPeerRegistry(): PeerRegistry {
 }
 
 /**
- * Returns the newest connected process that can execute the order; undefined without one. An action of an agent needs a
- * gateway process or the sidecar of the agent, a test of a credential needs a process that has the credential.
+ * Returns the newest connected process that can execute the order; undefined when no process can. An action of an
+ * agent needs a gateway process or the sidecar of the agent. A test of a credential needs a process that has the
+ * credential.
  */
 export function peerServing(
   peers: readonly Peer[],

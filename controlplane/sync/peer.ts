@@ -30,8 +30,9 @@ export type Peer = {
   readonly syncKey: Uint8Array
   sentVersion: number | null
   /**
-   * Epoch and section hashes that were last sent; null before the first section index, or to force the next one. A
-   * comparison shows whether a new version changes the sections of this gateway.
+   * Epoch and section hashes that were last sent. Null before the first section index. The value is also set to null
+   * to force the next section index. The comparison with a new version shows whether the sections of this gateway
+   * changed.
    */
   sentSections: { readonly epoch: number | undefined; readonly hashes: SectionSet['hashes'] } | null
   appliedVersion: number | null
@@ -43,11 +44,11 @@ export type Peer = {
   /** Name of the kill state that was last acknowledged; null before the first acknowledgement. */
   killState: string | null
   /**
-   * Agents that the process shares with other processes, as last sent, in JSON. A new process starts without shared
-   * agents.
+   * JSON list, as last sent, of the agents for which the process must use quota leases because other processes serve
+   * them too. A new process starts without such agents.
    */
   sentSharing: string
-  /** Instance of the pod that was last sent; null before the first one, and for a process outside a pod. */
+  /** Instance of the pod that was last sent; null before an instance was sent, and for a process outside a pod. */
   sentInstance: Instance | null
   /** Reason why the process rejected the newest configuration; null when it was not rejected. */
   rejected: string | null
@@ -67,8 +68,8 @@ export type Peer = {
 
 /**
  * Number of buffered bytes above which the next message destroys the stream. The process then reconnects and gets the
- * whole state in a few lines. The size of the next message is not counted, because a long kill state would otherwise
- * destroy every stream at the greeting.
+ * whole state in a few lines. The size of the next message is not counted. Otherwise, a kill state that exceeds the
+ * limit would destroy every stream when the process connects.
  */
 const MAX_BUFFERED_BYTES = 512 * 1024
 

@@ -21,8 +21,8 @@ export type PodSessions = Disposable & {
   /** Sends its instance to a sidecar that has connected. */
   greet(peer: Peer): Promise<void>
   /**
-   * Replaces the token of the session when a call of the same pod presents another token, because the kubelet rotated
-   * it.
+   * Replaces the token of the session when a call of the same pod presents another token, because the kubelet has
+   * rotated the token.
    */
   seen(owner: SessionOwner): void
 }
@@ -32,8 +32,8 @@ export type SessionOwner = Pick<Peer, 'processId' | 'gatewayId'> & {
 }
 
 /**
- * `ended` returns a function that gives the reason why a pod may not act, or null for a pod that may act. `instances`
- * returns the instances of pods by their UIDs. Implemented by `PodIdentities`.
+ * `ended` returns a function that returns the reason why a pod may not act, or null for a pod that may act.
+ * `instances` returns the instances of pods by their UIDs. Implemented by `PodIdentities`.
  */
 export type PodPresence = {
   ended(pods: readonly SessionPod[]): Promise<(pod: SessionPod) => string | null>
@@ -87,7 +87,8 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
   async function reviewOne(peer: SidecarPeer): Promise<void> {
     const { sidecar } = peer.pod
     const state = await sidecar.review()
-    // A changed `sidecar` means that the token was rotated during the review. The newer token has a review of its own.
+    // A changed `sidecar` means that the token was rotated during the review. The newer token gets a review of its
+    // own.
     if (peer.pod.sidecar !== sidecar) return
     if (state === 'invalid') end(peer, 'the cluster rejects its token')
     if (state === 'stale') renew(peer)
@@ -106,7 +107,8 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
 
   const timer = setInterval(() => void review(), timing.checkMs)
   return {
-    // An adoption must reach its sidecar within 2 s, so it does not wait for the check of all sessions.
+    // The refresh does not wait for the check of all sessions, because a sidecar must be notified within 2 s that its
+    // Sandbox was adopted.
     async refresh() {
       await Promise.all([sendAdoptions(), endSessions()])
     },
@@ -148,8 +150,8 @@ async function sendInstances(
   const found = await pods.instances([...new Set(peers.map(({ pod }) => pod.sidecar.podUid))])
   for (const peer of peers) {
     const instance = found.get(peer.pod.sidecar.podUid)
-    // Another read may have sent the claim in the meantime. A pod keeps its first claim, so the older read is
-    // discarded.
+    // Another read may have sent a newer instance, with a claim, in the meantime. A pod keeps its first claim, so the
+    // result of the older read is discarded.
     if (instance === undefined || !canBeAdopted(peer) || isDeepStrictEqual(instance, peer.sentInstance))
       continue
     peer.sentInstance = instance

@@ -79,8 +79,9 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     known = indexProcesses(rows, replicaId)
     disconnected.markReported(unreported)
     for (const peer of movedAway(rows, deps, now)) peer.cut()
-    // After a crash of the database the table of processes is empty, because the table is unlogged. The discarded
-    // reports of missing processes are written again by the next refresh.
+    // After a crash of the database the table of processes is empty, because the table is unlogged. `retain` discards
+    // the last reports of processes that are missing in the table, so that the next refresh writes these processes
+    // again.
     lastReported.retain(new Set(rows.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
     deps.onRead()
   })
@@ -117,8 +118,8 @@ function ownedOf({ gatewayId, processId, pod }: Peer) {
 }
 
 /**
- * Returns streams whose process has later connected to another replica. The connection of such a stream is broken, but
- * its close has not been detected.
+ * Returns streams of this replica whose process has since connected to another replica. The connection of such a
+ * stream is broken, but this replica has not detected its close yet.
  */
 function movedAway(
   known: readonly StoredProcess[],

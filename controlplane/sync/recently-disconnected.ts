@@ -8,8 +8,8 @@ export type DisconnectedProcess = {
   readonly owner: string
   readonly atMs: number
   /**
-   * True when the replica of the process stopped reporting, without a disconnect of the process. The process may act
-   * until its lease ends.
+   * True when the replica of the process stopped reporting while the process was connected. The process may act until
+   * its lease ends.
    */
   readonly isSilent: boolean
 }
@@ -24,8 +24,8 @@ export type Unreported = {
 export type RecentlyDisconnected = {
   left(process: Pick<DisconnectedProcess, 'gatewayId' | 'processId' | 'owner'>): void
   /**
-   * Handles the connection of a process. A new process replaces, among the disconnected processes of the same owner,
-   * the one that disconnected first. Sidecars of one gateway in different pods have different owners.
+   * Handles the connection of a process. A new process replaces one disconnected process of the same owner: the
+   * process that disconnected first. Sidecars of one gateway in different pods have different owners.
    */
   arrived(process: Pick<DisconnectedProcess, 'processId' | 'owner'>): void
   /**
@@ -70,7 +70,8 @@ export function createRecentlyDisconnected({
   ): readonly DisconnectedProcess[] {
     const others = stored.flatMap(({ awayS, readAtMs, isPodDeleted, ...row }) => {
       if (awayS === null || leaving.has(row.processId)) return []
-      // Skips a process whose session ended and whose pod is deleted. The process has ended together with its pod.
+      // Skips a process that disconnected and whose pod is deleted, because the process has ended together with its
+      // pod.
       if (isPodDeleted && !row.isSilent) return []
       const { processId, gatewayId, owner, isSilent } = row
       return [{ processId, gatewayId, owner, atMs: readAtMs - awayS * 1_000, isSilent }]

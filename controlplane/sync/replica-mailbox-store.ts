@@ -3,8 +3,8 @@ import type { Query } from '../db/query.ts'
 import { SYNC_CHANNEL } from '../db/sync-channel.ts'
 
 /**
- * Prefix of a payload on SYNC_CHANNEL, followed by the id of a gateway process. The payload signals a message for the
- * replica that holds the stream of this process.
+ * Prefix of a payload on SYNC_CHANNEL, followed by the id of a gateway process. The payload notifies the replica that
+ * has the stream of this process of a message.
  */
 export const MAILBOX_PAYLOAD = 'mailbox '
 
@@ -17,7 +17,10 @@ export type ProcessMessage = {
   | { readonly kind: 'status'; readonly body: StatusBody }
 )
 
-/** Seconds after which undelivered messages are deleted, because their processes are connected to no replica. */
+/**
+ * Seconds after which messages are deleted. Messages of this age have not been delivered, because their process is
+ * not connected to any replica.
+ */
 const EXPIRE_S = 60
 
 /** Stores messages in order. Each message is for the replica that holds the stream of its process. */

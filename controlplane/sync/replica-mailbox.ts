@@ -7,8 +7,8 @@ import { createSerial } from './serial.ts'
 /** Delivers messages of gateway processes to the replica that holds the stream of each process. */
 export type ReplicaMailbox = {
   /**
-   * Resolves when this replica has applied the message or stored it for the other replica. Rejects when neither
-   * succeeds.
+   * Resolves when this replica has applied the message, or has stored the message for the replica with the stream.
+   * Rejects when both fail.
    */
   publish(message: ProcessMessage): Promise<void>
   /** Reads and applies the messages that another replica published for this process. */

@@ -62,8 +62,8 @@ function applyStatus(peer: Peer, body: StatusBody): void {
 }
 
 /**
- * Returns the known report when the message has no report or an equal one, so that only changes are written to the
- * database.
+ * Returns the known report if the message contains no report or an equal report. The same object shows that nothing
+ * changed, so that only changes are written to the database.
  */
 function unlessEqual(fresh: Peer['hostedWork'], known: Peer['hostedWork']): Peer['hostedWork'] {
   return fresh === null || JSON.stringify(fresh) === JSON.stringify(known) ? known : fresh

@@ -1,6 +1,6 @@
 /**
  * Returns a function that runs `work`, one run at a time. Calls during a run share one further run, which starts
- * afterwards. A call after a change therefore always waits for a run that reads the change.
+ * afterwards. Therefore, a call that follows a change always waits for a run that reads the change.
  */
 export function createSerial(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
@@ -13,8 +13,8 @@ export function createSerial(work: () => Promise<void>): () => Promise<void> {
     return run
   }
   return () => {
-    // The queued run starts after the change of this call and therefore reads the change. In parallel runs, the result
-    // of the older run could replace the result of the newer run.
+    // The queued run has not started yet, so it will read the change that caused this call. If two runs were in
+    // progress at the same time, the result of the older run could replace the result of the newer run.
     if (next !== null) return next
     if (running === null) return start()
     next = running.then(ignore, ignore).then(() => {

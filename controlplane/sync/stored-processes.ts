@@ -8,7 +8,7 @@ export type ElsewhereProcess = Pick<KnownProcess, 'processId' | 'gatewayId' | 'f
   readonly lastSeenMs: number
 }
 
-/** The rows of one read, indexed once, so that the methods do not scan all processes. */
+/** The rows of one read, indexed once, so that the methods need not scan all rows. */
 export type StoredProcesses = {
   readonly rows: readonly StoredProcess[]
   has(processId: string): boolean

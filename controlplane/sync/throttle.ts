@@ -4,7 +4,7 @@ import type { Clock } from '../../core/state/clock.ts'
 export type Throttle = Disposable & { request(): void }
 
 export type ThrottleDeps = {
-  /** Must not reject. */
+  /** The work to run. The function must not reject. */
   readonly work: () => Promise<void> | void
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly maxPauseMs: number
@@ -17,8 +17,9 @@ export type ThrottleDeps = {
 const PAUSE_FACTOR = 4
 
 /**
- * Creates a throttle. A request after a pause runs the work at once. Requests during a run or the pause after it cause
- * one run at the end of the pause. In a storm of connects, one run then covers many of them.
+ * Creates a throttle. A request after a pause runs the work at once. Requests during a run or the pause after it
+ * cause one run at the end of the pause. When many processes connect at the same time, one run thus covers many
+ * requests.
  */
 export function createThrottle({ work, clock, maxPauseMs }: ThrottleDeps): Throttle {
   let isPaused = false

@@ -9,7 +9,10 @@ import { createThrottle } from './throttle.ts'
 
 /** Sends verdicts of approvers to the gateways that hold the requests. */
 export type VerdictBroadcaster = Disposable & {
-  /** Sends the verdicts of the last 30 s, each once, to every connected process that may hold the request. */
+  /**
+   * Sends the verdicts of the last 30 s to every connected process that may hold the request. Each verdict is sent
+   * once.
+   */
   refresh(): Promise<void>
   /** Calls `refresh` at once for a single verdict, and with pauses of at most `MAX_PAUSE_MS` in a storm of verdicts. */
   changed(): void

@@ -23,12 +23,12 @@ export function policyLanguageModule(): string {
   return `// Generated from core/crd/policy and the CEL environment by \`npm run generate\`.
 
 export type Described = { readonly name: string; readonly info: string }
-/** Fact of conditions. \`values\` are its possible values, or those of its items. */
+/** A fact that conditions can use. \`values\`: possible values of the fact, or of the items of a list. */
 export type Fact = Described & { readonly type: string; readonly values?: readonly string[] }
-/** Function of conditions. \`receivers\` are the types that have it as a method; \`isGlobal\` if it is called without one. */
+/** A function that conditions can call. \`receivers\`: types on which it is a method. \`isGlobal\`: it needs no receiver. */
 export type ConditionFunction = Described & { readonly receivers: readonly string[]; readonly isGlobal: boolean }
 
-/** Fields by the path of their mapping, in which \`*\` stands for every item of a list. */
+/** Fields by the path of their mapping. In a path, \`*\` means every item of a list. */
 export const POLICY_FIELDS: Readonly<Record<string, readonly Described[]>> = ${literal(keysOf(fields))}
 
 /** Possible values by the path of their field. */

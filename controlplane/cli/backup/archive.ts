@@ -6,8 +6,8 @@ import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /**
- * Schema of one line of a backup file, which is gzip-compressed and has one JSON object a line. A file whose last line is not
- * of kind `end` is truncated.
+ * Schema of one line of a backup file. The file is gzip-compressed and has one JSON object per line. A file whose
+ * last line is not of kind `end` is truncated.
  */
 const Line = z.discriminatedUnion('kind', [
   z.object({
@@ -49,7 +49,7 @@ export async function writeArchive(
   const out = createWriteStream(unfinished, { mode: 0o600, flush: true })
   zip.on('error', (error) => out.destroy(error)).pipe(out)
   const written = finished(out)
-  // Prevents an unhandled rejection while `written` is not awaited yet.
+  // Prevents an unhandled rejection before `written` is awaited.
   written.catch(() => undefined)
   const write = async (line: ArchiveEntry): Promise<void> => {
     if (zip.write(`${JSON.stringify(line)}\n`)) return

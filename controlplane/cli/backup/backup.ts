@@ -109,8 +109,8 @@ async function writeBackup(db: Db, { folder, env, file, key, included }: BackupP
 }
 
 /**
- * Throws `conflict` when a rotation added a master key during the backup: rows may be encrypted with a key that the
- * header does not name.
+ * Throws `conflict` when a rotation added a master key during the backup. In this case, rows may be encrypted with a
+ * key that the header does not name.
  */
 function refuseNewKey(before: NamedKeys, after: NamedKeys): void {
   if (after.ids.every((id) => before.ids.includes(id))) return

@@ -11,9 +11,9 @@ import type { DataFolder } from '../state/data-folder.ts'
 import { lockFolder, lockHolder } from '../state/folder-lock.ts'
 
 /**
- * Runs `work` with a connection to the installation's database: the database of DATABASE_URL, else the embedded database.
- * When the embedded database is stopped, this function starts it for the duration of `work`, under the lock of the data
- * folder.
+ * Runs `work` with a connection to the installation's database: the database of DATABASE_URL if set, otherwise the
+ * embedded database. When the embedded database is stopped, this function starts it for the duration of `work`, under
+ * the lock of the data folder.
  */
 export async function withDatabase<T>(
   folder: DataFolder,

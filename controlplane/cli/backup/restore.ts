@@ -141,7 +141,7 @@ async function writeFiles(
   for await (const line of readArchive(file)) {
     if (line.kind === 'file' && (key === null || line.path !== MASTER_KEY_PATH)) restoreFile(folder, line)
   }
-  // The header of a backup can declare a master key that the backup does not contain.
+  // The header of a backup can name a master key that the backup does not contain.
   if (environmentKey(env) === null) refuseOtherKey(file, header, fileKey(folder.masterKey, 'The backup'))
 }
 

@@ -15,7 +15,7 @@ export function allowedPorts(
 ): readonly number[] {
   const ports = [...new Set(texts.map(portIn))]
   if (ports.length === 0) return []
-  // Read after the check of the ports, because the getter of `folder` locates the data folder and may throw.
+  // The getter is read only after the check of the ports, because it locates the data folder and may throw.
   const { folder, env } = place
   const taken = new Set<number>(Object.values(POD_PORTS))
   const own = new Set([folder, ...installationFolders(env).map(dataFolder)].flatMap(portsOf))
@@ -40,7 +40,7 @@ function portsOf(folder: DataFolder): readonly number[] {
   return [...urls.map((url) => Number(new URL(url).port)), postgresPort(folder)]
 }
 
-/** Returns the port of the embedded PostgreSQL, from line 4 of its pid file; 0 without a pid file. */
+/** Returns the port of the embedded PostgreSQL, from line 4 of its pid file. Returns 0 when there is no pid file. */
 function postgresPort({ postgres }: DataFolder): number {
   const file = join(postgres, 'postmaster.pid')
   return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[3]) : 0

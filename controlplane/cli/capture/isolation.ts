@@ -58,11 +58,12 @@ export function isolationCommand(input: IsolationInput): NamespaceCommand {
 }
 
 /**
- * Shell script with the arguments: $1 working directory, $2 trust folder, $3 number of masks, the masks, then the command. A
- * path that no longer exists, such as a removed socket, needs no mask. The script resolves the working directory again,
- * because an open directory bypasses mounts. The script mounts a new devpts, because the command could read the input of the
- * user's other terminals through the inherited devpts; the command keeps its own terminal. For root, the script also masks
- * block devices and kernel settings, because root owns them even without capabilities.
+ * Shell script with the arguments: $1 working directory, $2 trust folder, $3 number of masks, the masks, then the
+ * command. The script skips a path that no longer exists, such as a removed socket. The script resolves the working
+ * directory again, because access through a directory that was opened before bypasses the masks. The script mounts a
+ * new devpts, because the command could read the input of the user's other terminals through the inherited devpts;
+ * the command keeps its own terminal. For root, the script also masks block devices and kernel settings, because root
+ * owns them even without capabilities.
  */
 const SCRIPT = `
 fail() { echo "chaperone: the command cannot be isolated: $1" >&2; exit ${NAMESPACE_FAILED}; }
@@ -142,7 +143,8 @@ function socketsIn(folders: readonly string[], names: readonly string[]): readon
 }
 
 /**
- * Returns the working directories of the processes that this user can inspect. Skips directories on the mount points `left`.
+ * Returns the working directories of the processes that this user can inspect. Skips directories on the mount points
+ * in `left`.
  */
 function workingFolders(left: ReadonlySet<string>): readonly string[] {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -162,7 +164,10 @@ function linkOf(path: string): string | null {
   }
 }
 
-/** Returns the sockets in these folders and their subfolders. Skips the mount points `left` and does not follow links. */
+/**
+ * Returns the sockets in these folders and their subfolders. Skips the mount points in `left` and does not follow
+ * links.
+ */
 function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
   const queue = [...folders]

@@ -41,8 +41,8 @@ export function mountAliases(path: string, mounts: readonly Mount[]): readonly s
 }
 
 /**
- * Returns the mount points of proc besides `/proc`. Each mount gives access to the root folders of processes
- * (`/proc/PID/root`).
+ * Returns the mount points of proc other than `/proc`. Each of these mounts gives access to the root folders of
+ * processes (`/proc/PID/root`).
  */
 export function otherProcMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts
@@ -50,7 +50,9 @@ export function otherProcMounts(mounts: readonly Mount[]): readonly string[] {
     .map(({ point }) => point)
 }
 
-/** Returns the mount points of devpts besides `/dev/pts`. Omits `/dev/ptmx`, because it only opens new terminals. */
+/**
+ * Returns the mount points of devpts other than `/dev/pts`. Omits `/dev/ptmx`, because it only opens new terminals.
+ */
 export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
   const own = ['/dev/pts', '/dev/ptmx']
   return mounts
@@ -69,7 +71,7 @@ export function mqueueMounts(mounts: readonly Mount[]): readonly string[] {
 /** Mount source, in /proc/PID/mountinfo, of the tmpfs mounts that mask folders for a captured command. */
 export const MASK_SOURCE = 'chaperone'
 
-/** Reports whether one of the mounts masks a folder, as inside a captured command. */
+/** Reports whether one of the mounts masks a folder. This is so inside a captured command. */
 export function hasMask(mounts: readonly Mount[]): boolean {
   return mounts.some(({ type, source }) => type === 'tmpfs' && source === MASK_SOURCE)
 }

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** Programs that capture requires, and the Linux package of each. */
+/** Programs that capture requires. The value is the Linux package that contains the program. */
 const TOOLS = {
   unshare: 'util-linux',
   mount: 'mount',
@@ -26,7 +26,7 @@ export type NamespaceInput = {
   readonly command: readonly string[]
 }
 
-/** Returns the PATH of the programs that create the namespace. */
+/** Returns the PATH with which the programs that create the namespace are found. */
 export function toolPath(env: NodeJS.ProcessEnv): string {
   return `${env['PATH'] ?? ''}:${ADMIN_PATH}`
 }

@@ -20,8 +20,9 @@ import { seccompCommand } from './seccomp-filter.ts'
 const ROLE_VARIABLE = 'CHAPERONE_CAPTURE_ROLE'
 const Role = z.discriminatedUnion('role', [
   /**
-   * `file` is the path of a JSON file with a `Forwarder`, because Linux limits one environment variable to 128 KiB. The file
-   * is in the data folder, which is masked for the command.
+   * `file` is the path of a JSON file that contains a `Forwarder`. The environment variable does not contain the
+   * `Forwarder` itself, because Linux limits one variable to 128 KiB. The file is in the data folder, which is masked
+   * for the command.
    */
   z.object({ role: z.literal('forwarder'), file: z.string() }),
   /**
@@ -48,7 +49,7 @@ export type CapturedRun = {
   readonly agent: string
   readonly key: string
   readonly folder: DataFolder
-  /** Folders besides the data folder that are masked for the command. */
+  /** Folders that are masked for the command, in addition to the data folder. */
   readonly masked: readonly string[]
   readonly command: readonly string[]
   /** Loopback ports that the command can use without policy decisions and traffic records. */
@@ -133,7 +134,7 @@ export async function runNamespaceProcess(
   const init: Role = { role: 'init', path }
   const { program, args } = isolationCommand({ ...given, command: ownCommand(command) })
   const ownEnv = { ...rest, [ROLE_VARIABLE]: JSON.stringify(init) }
-  // Signals go to the children of unshare, because unshare ignores signals while its child runs.
+  // Signals are sent to the children of unshare, because unshare ignores signals while its child runs.
   const code = await spawnCommand(program, args, ownEnv, { deliver: signalChildren })
   forwarder.close()
   return code

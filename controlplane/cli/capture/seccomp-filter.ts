@@ -1,8 +1,9 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /**
- * Address families that the filter allows: the network namespace isolates their sockets. Sockets of other families can reach
- * the machine or its hypervisor from every namespace (AF_VSOCK), or are of no use for a governed command.
+ * Address families that the filter allows, because the network namespace isolates their sockets. Sockets of other
+ * families can reach the machine or its hypervisor from every namespace (AF_VSOCK), or are of no use for a governed
+ * command.
  */
 const FAMILIES = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const
 
@@ -15,7 +16,7 @@ type Abi = {
   readonly socket: number
   readonly socketpair: number
   readonly socketcall?: number
-  /** Bit in the system call number that marks calls of another ABI with the same `audit` value. */
+  /** Bit in the system call number. A set bit marks a call of another ABI that has the same `audit` value. */
   readonly otherAbi?: number
 }
 /**

@@ -13,7 +13,7 @@ export function proxyOrigin(proxyUrl: string): string {
   return new URL(proxyUrl).origin
 }
 
-/** Returns the agent's key in a proxy address. */
+/** Returns the agent's key, which the address of the agent's proxy contains. */
 export function agentKeyOf(proxyUrl: string): string {
   return decodeURIComponent(new URL(proxyUrl).password)
 }
@@ -78,7 +78,7 @@ export async function registeredAgents(gateway: ApiClient): Promise<LocalAgent[]
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Waits until the local gateway has applied the current configuration; false after `timeoutMs`. */
+/** Waits until the local gateway has applied the current configuration. Resolves to false after `timeoutMs`. */
 export async function waitUntilApplied(
   api: ApiClient,
   gatewayName = 'default/local',

@@ -20,13 +20,13 @@ export type ApiClient = {
   prove(): Promise<void>
   /** Resolves with the response, whatever its status. Throws `not_ready` when the server is unreachable. */
   send(method: string, path: string, body?: unknown): Promise<ApiResponse>
-  /** Returns the body of a 2xx response; throws the server's error otherwise. */
+  /** Returns the body of a 2xx response. Throws the server's error for any other response. */
   call<T = Readonly<Record<string, unknown>>>(method: string, path: string, body?: unknown): Promise<T>
-  /** Returns the text of a 2xx response to GET; throws the server's error otherwise. */
+  /** Sends a GET request and returns the text of a 2xx response. Throws the server's error for any other response. */
   text(path: string): Promise<string>
   /**
-   * Prints the text of a 2xx response to GET as it arrives; throws the server's error otherwise, and `not_ready` when the
-   * response ends early. `print` adds a line end to each call.
+   * Prints the text of a 2xx response to GET as it arrives. Throws the server's error for any other response, and
+   * `not_ready` when the response ends early. `print` adds a line end to each call.
    */
   lines(path: string, print: (lines: string) => void): Promise<void>
 }
@@ -123,7 +123,7 @@ function createCertificateSend(connect: ClientCertificate): Send {
   }
 }
 
-/** Returns the body of a 2xx response; throws the server's error otherwise. */
+/** Returns the body of a 2xx response. Throws the server's error for any other response. */
 export function requireSuccess<T>(
   what: string,
   { method, path }: { readonly method: string; readonly path: string },
@@ -133,7 +133,9 @@ export function requireSuccess<T>(
   throw new ChaperoneError('conflict', { detail: refusalText(what, method, path, answer) })
 }
 
-/** Returns the body of a GET; null for 403. Throws any other error. */
+/**
+ * Sends a GET request and returns the body of the response. Returns null for the status 403. Throws any other error.
+ */
 export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: string): Promise<T | null> {
   const answer = await api.send('GET', path)
   if (answer.status === 403) return null
@@ -142,7 +144,10 @@ export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: strin
 
 const TIMEOUT_MS = 15_000
 
-/** Returns the options of a request. Redirects are errors, because fetch would send the credential to another server. */
+/**
+ * Returns the options of a request. A redirect is an error, because fetch would follow it and send the credential to
+ * another server.
+ */
 function bounded(method: string): Init {
   return { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }
 }
@@ -150,8 +155,9 @@ function bounded(method: string): Init {
 type Place = Pick<Invocation, 'folder' | 'env'>
 
 /**
- * Creates a client of the control plane at CHAPERONE_URL, with CHAPERONE_TOKEN, else of the running local installation. TLS
- * authenticates the server at CHAPERONE_URL. The installation key in the user's home folder authenticates a local server.
+ * Creates a client of the control plane at CHAPERONE_URL, with the credential CHAPERONE_TOKEN. When CHAPERONE_URL is
+ * not set, creates a client of the running local installation. TLS authenticates the server at CHAPERONE_URL. The
+ * installation key in the user's home folder authenticates a local server.
  *
  * @param credential Credential to use instead of the token of the environment or of the data folder.
  */
@@ -164,15 +170,19 @@ export function controlPlane({ env, ...place }: Place, credential?: Credential):
   return createClient(run.base_url, credential ?? readToken(folder.adminToken), 'control plane', proof)
 }
 
-/** Returns the credential for CHAPERONE_URL: a client certificate and its key (PEM), else a bearer token. */
+/**
+ * Returns the credential for CHAPERONE_URL: a client certificate and its key (PEM) if given, otherwise a bearer
+ * token.
+ */
 function givenCredential(env: Place['env']): Credential {
   const { CHAPERONE_TOKEN: token = '', CHAPERONE_CLIENT_CERT: cert, CHAPERONE_CLIENT_KEY: key } = env
   return cert && key ? { cert, key } : token
 }
 
 /**
- * Returns the key under which the session of an installation is stored: CHAPERONE_URL, else the data folder of the local
- * installation. The local address is no suitable key, because another installation may reuse its port.
+ * Returns the key under which the session of an installation is stored: CHAPERONE_URL if set, otherwise the data
+ * folder of the local installation. The address of the local installation is not a suitable key, because another
+ * installation may reuse its port.
  */
 export function sessionStoreKey({ env, ...place }: Place): string {
   const { CHAPERONE_URL: url } = env
@@ -261,7 +271,8 @@ function refusalText(what: string, method: string, path: string, { status, body 
   const texts = [body['error'], body['message'], body['details'], body['detail']]
     .filter((part): part is string => typeof part === 'string' && part !== '')
     .filter((part, index, all) => all.indexOf(part) === index)
-  // A 4xx error describes the request, so the server's text is enough. Any other status names the server and the endpoint.
+  // For a 4xx status, returns only the text of the server, because the error is about the request. For any other
+  // status, the text also names the server and the endpoint.
   if (status < 500 && status !== 401 && texts.length > 0) return `${texts.join(': ')}${manifestIn(body)}`
   return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${texts.join(': ') || 'no reason given'}`
 }

@@ -68,7 +68,10 @@ function keysOf(env: NodeJS.ProcessEnv) {
   })
 }
 
-/** Reads an installation key from the state folder. Undefined for a damaged file, which the next start replaces. */
+/**
+ * Reads an installation key from the state folder. Returns undefined for a damaged file, because the next start
+ * replaces this file.
+ */
 function keyIn(env: NodeJS.ProcessEnv, name: string): InstallationKey | undefined {
   return readStateJson(env, name, InstallationKey)
 }

@@ -4,8 +4,8 @@ import { storedSession, storeSession } from '../sign-in/stored-sessions.ts'
 import { type ApiClient, controlPlane, requireSuccess, sessionStoreKey } from './client.ts'
 
 /**
- * Creates a client of the control plane with the session of `chaperone login`, else with the token of the command line.
- * Requests of the client throw `conflict` when the session has expired.
+ * Creates a client of the control plane. The client uses the session of `chaperone login` if there is one, otherwise
+ * the token of the command line. Its requests throw `conflict` when the session has expired.
  */
 export function userClient(invocation: Pick<Invocation, 'folder' | 'env'>): ApiClient {
   const place = sessionStoreKey(invocation)

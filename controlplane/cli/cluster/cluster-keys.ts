@@ -46,8 +46,8 @@ export function rotateClusterKey(
     async advance(text) {
       const { ids } = namedKeys(text, store.name)
       const status = Status.parse(JSON.parse(await clusterKeyStatus(kubectl, system, true)))
-      // The rotation is complete only with the newest key: the file of the pod may still have the former content of the
-      // Secret.
+      // The file of the pod may still have the former content of the Secret. Therefore, the rotation is complete only
+      // if the newest key of the pod is the newest key of the Secret.
       return { ...status, keys: ids, is_complete: status.is_complete && status.keys.at(-1) === ids.at(-1) }
     },
   })

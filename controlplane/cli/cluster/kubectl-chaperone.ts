@@ -163,7 +163,7 @@ async function chaperone(args: readonly string[], env: Partial<Connection['env']
   })
 }
 
-/** Returns the entry file of the command line: the released bundle, else the source. */
+/** Returns the entry file of the command line tool: the released bundle if it exists, otherwise the source. */
 function programFile(): string {
   const bundle = fileURLToPath(new URL('./cli.js', import.meta.url))
   return existsSync(bundle) ? bundle : fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -178,7 +178,7 @@ async function gatewaysOf(kubectl: Kubectl, namespace: readonly string[]): Promi
   return table === '' ? '' : `\n${table}`
 }
 
-/** Returns the output of `kubectl get` for Gateways; null for a user without the right to list them. */
+/** Returns the output of `kubectl get` for Gateways; null when the user lacks the right to list Gateways. */
 async function listed(kubectl: Kubectl, where: readonly string[]): Promise<string | null> {
   try {
     return await kubectl.run('get', 'gateways.chaperone.dev', ...where)

@@ -41,7 +41,8 @@ export function podChecks(facts: PodFacts): readonly Check[] {
 
 function layerCheck(layer: string | undefined, { initContainerStatuses }: Status): Check {
   const isCaptured = layer === LAYERS.transparent
-  // A ready sidecar has proved the capture. The label of the pod only shows which layer the injector chose.
+  // A ready sidecar has proved that the traffic of the pod is captured. The label of the pod only states which
+  // capture layer the injector chose.
   const isProven = initContainerStatuses.some(({ name, ready }) => name === PROXY && ready)
   if (isCaptured && isProven)
     return ok('layer', 'Captured: all outbound traffic of the pod is redirected to the sidecar')
@@ -65,8 +66,8 @@ function layerCheck(layer: string | undefined, { initContainerStatuses }: Status
 }
 
 /**
- * Returns a warning about programs that change their user, which fails in a governed pod. The injector lists these
- * programs in an annotation.
+ * Returns a warning about programs that change their user id, because this fails in a governed pod. The injector
+ * lists these programs in an annotation.
  */
 function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   const found = metadata.annotations['chaperone.dev/bypass-possible']
@@ -76,8 +77,8 @@ function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
 }
 
 /**
- * Condition types of a Gateway that the check reads; it ignores other types. A positive condition is a problem when its
- * status is not True. A negative condition is a problem when its status is True.
+ * Condition types of a Gateway that the check reads; it ignores other types. A condition of `POSITIVE_CONDITIONS` is
+ * a problem when its status is not True. A condition of the other list is a problem when its status is True.
  */
 const POSITIVE_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready']
 const NEGATIVE_CONDITIONS = ['Degraded', 'KillSwitchActive', 'BypassPossible', 'BypassDetected', 'Stale']
@@ -116,7 +117,7 @@ type Status = DiagnosedPod['status']
 
 function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
   const setter = initContainerStatuses.find(({ name }) => name === RULES)
-  // Between two attempts of the kubelet, only `lastState` has the result.
+  // Between two attempts of the kubelet to start the container, only `lastState` has the result.
   const { exitCode, message = '' } = setter?.state.terminated ?? setter?.lastState.terminated ?? {}
   const reason = message.trim() === '' ? '' : `: ${message.trim()}`
   if (exitCode === 0) return ok('rules', 'set')
@@ -150,7 +151,7 @@ const PASSTHROUGH =
 const SETUID =
   'cannot change the user, because all capabilities are dropped; it fails with "operation not permitted"'
 
-/** Clients of each program that work under capture, and those that fail. */
+/** For each program, its clients that work under capture and its clients that fail. */
 const CLIENTS: Readonly<Record<string, Known>> = {
   node: { works: 'fetch, https and every SDK on them (NODE_EXTRA_CA_CERTS)' },
   python3: {
@@ -182,7 +183,7 @@ const CLIENTS: Readonly<Record<string, Known>> = {
   'su-exec': { works: '', fails: ['su-exec', SETUID, 'runAsUser of the container instead'] },
   sudo: { works: '', fails: ['sudo', SETUID, 'runAsUser of the container instead'] },
 }
-/** Clients of each program that ignore proxy variables, and therefore bypass a sidecar without capture. */
+/** For each program, its clients that ignore proxy variables and therefore bypass a sidecar without capture. */
 const IGNORES_PROXY: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   node: ['stripe and ws', 'new Stripe(key, { httpClient: Stripe.createFetchHttpClient() })'],
   python3: ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],

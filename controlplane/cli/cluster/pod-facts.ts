@@ -106,7 +106,10 @@ export async function podFacts(
   }
 }
 
-/** Returns the body of the readiness probe; null without a running sidecar, or without the right to proxy to the pod. */
+/**
+ * Returns the body of the readiness probe. Returns null when no sidecar is running, or when the user lacks the right
+ * to proxy to the pod.
+ */
 async function readinessOf(kubectl: Kubectl, { metadata }: DiagnosedPod): Promise<string | null> {
   const { namespace, name } = metadata
   const path = `/api/v1/namespaces/${namespace}/pods/${name}:${POD_PORTS.health}/proxy${READINESS_REASON}`
@@ -123,7 +126,10 @@ function gatewayOf({ metadata }: DiagnosedPod): string | null {
   return named.includes('/') ? named : `${metadata.namespace}/${named}`
 }
 
-/** Returns the sidecar image of the operator; null without the right to read the operator's Deployment. */
+/**
+ * Returns the sidecar image of the operator. Returns null when the user lacks the right to read the operator's
+ * Deployment.
+ */
 async function imageOf(kubectl: Kubectl, system: string): Promise<string | null> {
   const path = `jsonpath={.spec.template.spec.containers[0].env[?(@.name=='SIDECAR_IMAGE')].value}`
   const image = await kubectl
@@ -136,7 +142,7 @@ async function programsOf(kubectl: Kubectl, { metadata, spec }: DiagnosedPod): P
   const script = `for p in ${KNOWN_PROGRAMS.join(' ')}; do command -v $p >/dev/null 2>&1 && echo $p; done; true`
   const found = spec.containers.map(async ({ name }) => {
     const place = ['-n', metadata.namespace, '-c', name]
-    // `kubectl exec` fails when the image has no shell, or without the right to exec.
+    // `kubectl exec` fails when the image has no shell, and when the user lacks the right to exec.
     const output = await kubectl
       .run('exec', metadata.name, ...place, '--', 'sh', '-c', script)
       .catch(() => null)

@@ -12,7 +12,10 @@ import { printable, table } from '../terminal/table.ts'
 
 const PATH = '/api/dashboard/grants'
 
-/** Returns the grant of `--for` and its options; undefined without `--for`. Throws a usage error for wrong options. */
+/**
+ * Returns the grant that the option `--for` and the options beside it describe; undefined when the command line has
+ * no `--for`. Throws a usage error for wrong options.
+ */
 export function grantOf(command: Command, invocation: Invocation, verb: string): GrantBody | undefined {
   const duration = text(invocation, 'for')
   const uses = text(invocation, 'uses')
@@ -56,7 +59,10 @@ function row(grant: GrantView): unknown[] {
   return [id, status, agent, action_type, any_target ? '*' : target, used, expires_at, created_by]
 }
 
-/** Returns a sentence about what a new grant approves. The user may lack the right to list grants. */
+/**
+ * Returns a sentence about what a new grant approves. The sentence is general when the user lacks the right to list
+ * grants.
+ */
 export async function grantSentence(api: ApiClient, id: string): Promise<string> {
   const grant = await api.call('GET', PATH).then(
     (reply) => GrantList.parse(reply).grants.find((each) => each.id === id),

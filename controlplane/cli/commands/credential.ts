@@ -67,7 +67,8 @@ export const credential: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { verb, argument } = verbOf(credential, invocation.positionals, VERBS, 'ls')
   if (verb === 'ls') return await list(invocation, userClient(invocation))
-  // `test` and `rotate` also take the name of a variable, file or command, which the store does not accept.
+  // `test` and `rotate` also accept the name of a variable, file or command, which is not a valid name in the
+  // encrypted store.
   if (verb === 'test') return await test(invocation, userClient(invocation), argument)
   if (verb === 'rotate') return await rotate(invocation, userClient(invocation), argument)
   const name = checkedValue(credential, CredentialName, argument)
@@ -91,7 +92,7 @@ async function list(invocation: Invocation, api: ApiClient): Promise<number> {
   return EXIT.ok
 }
 
-/** Sources that the control plane reads itself, whatever is stored. */
+/** Sources that the control plane reads itself. A stored credential has no effect for these sources. */
 const READ_SOURCES: readonly string[] = ['env', 'file', 'exec']
 
 function stateOf(source: string, isStored: boolean): string {

@@ -127,7 +127,7 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 /**
- * Adds to each connector the title of its type. The registry of types is imported on use, because the import takes
+ * Adds to each connector the title of its type. The registry of types is imported only here, because the import takes
  * longer than the rest of the command.
  */
 async function withTitles(rows: readonly Record<string, unknown>[]): Promise<Record<string, unknown>[]> {

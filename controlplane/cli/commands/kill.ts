@@ -11,7 +11,7 @@ const Entry = z.looseObject({
   source: z.string(),
   reason: z.string(),
   since: z.string(),
-  /** Present while the database has not stored this kill switch entry. */
+  /** Present while this kill switch is not stored in the database. */
   stored: z.literal(false).optional(),
 })
 const Result = z.looseObject({
@@ -33,13 +33,13 @@ const KillState = z.looseObject({
     })
     .nullish(),
   warning: z.string().optional(),
-  /** Sources of the kill switches of this scope that the request lifted. */
+  /** Sources whose kill switches for this scope the request lifted. */
   released: z.array(z.string()).optional(),
-  /** Names similar to the scope. Present when no object has the name in the scope. */
+  /** Scopes with similar names. Present when nothing matches the given scope. */
   nearest: z.array(z.string()).optional(),
   /**
-   * Cancellation of work that agents started at providers; absent for a lift, and when no connected gateway has
-   * reported any.
+   * Cancellation of work that agents started at providers. Absent for a lift, and when no connected gateway has
+   * reported such work.
    */
   hosted_work: HostedWork.optional(),
 })
@@ -136,8 +136,8 @@ async function stateNow(api: ApiClient): Promise<KillState> {
 }
 
 /**
- * Returns the text for a lift that changed nothing. Omits the number of acknowledgements: gateways also
- * acknowledge such a lift, so the number would wrongly suggest that a kill switch was lifted.
+ * Returns the text for a lift that changed nothing. Omits the number of acknowledgements. Gateways also acknowledge
+ * such a lift, so the number would wrongly suggest that a kill switch was lifted.
  */
 function notSet(scope = 'all'): string {
   return `No kill switch has the scope ${scope}. Nothing was changed.`

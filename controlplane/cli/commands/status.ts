@@ -44,7 +44,7 @@ type Report = {
   readonly gateway: Readonly<Record<string, unknown>> | null
   /** Agents with a port on the local gateway. */
   readonly agents: readonly { name: string; proxy_url: string }[]
-  /** Gateways and agents of a remote control plane; null for a local one. */
+  /** Gateways and agents of a remote control plane; null when the control plane is local. */
   readonly remote: Remote | null
   readonly kill_switches: readonly { scope: string; reason: string }[]
   /** Number of pending approvals; null for a user without the right to read approvals. */
@@ -121,7 +121,7 @@ async function pendingCount(api: ApiClient): Promise<number | null> {
   return answer === null ? null : Cards.parse(answer).approvals.length
 }
 
-/** Returns the gateways; null for a user without the right to read them. */
+/** Returns the gateways; null when the user lacks the right to read gateways. */
 async function readGateways(api: ApiClient): Promise<Gateways | null> {
   const answer = await readIfAllowed(api, '/api/dashboard/gateway')
   return answer === null ? null : Gateways.parse(answer).gateways
@@ -161,7 +161,7 @@ function remoteLines({ gateways, agents }: Remote): string[] {
   const gatewayTexts = gateways?.map(
     ({ name, processes }) => `${name} (${processes === 0 ? 'not' : processes} connected)`,
   )
-  // Sorted by the number of pods, because only the first `NAMED` agents are printed.
+  // Sorts by the number of pods, because only the first `NAMED` agents are printed.
   const agentTexts = agents
     ?.toSorted((a, b) => b.pods - a.pods)
     .map(({ name, pods }) => `${name} (${pods} ${pods === 1 ? 'pod' : 'pods'})`)

@@ -94,7 +94,8 @@ async function follow(
     await delay(500)
     const { traffic: latest } = await page(api, query)
     show(invocation, latest, seen)
-    // Bounds the size of the set: a record id that has left the newest page does not return to that page.
+    // Removes the ids of records that have left the newest page. A record does not return to that page, so the set
+    // stays small.
     const current = new Set(latest.map(({ id }) => id))
     for (const id of seen) if (!current.has(id)) seen.delete(id)
   }

@@ -31,7 +31,10 @@ export function completedCommand({ name, summary, usage, options }: Command): Co
   }
 }
 
-/** A usage line has fixed words in lower case, `agent suspend|activate NAME`, and placeholders in upper case. */
+/**
+ * In a usage line such as `agent suspend|activate NAME`, fixed words are in lower case and placeholders are in upper
+ * case.
+ */
 function firstArgument(name: string, usage: string): readonly string[] {
   const word = usage.slice(name.length + 1).split(' ')[0] ?? ''
   return /^[a-z-]+(?:\|[a-z-]+)*$/.test(word) && !word.startsWith('-') ? word.split('|') : []

@@ -2,7 +2,7 @@ import { COMMON_OPTIONS } from '../command.ts'
 import { shellQuote } from '../terminal/shell-quote.ts'
 import type { CompletedCommand, CompletedOption } from './completion-words.ts'
 
-/** Returns the completion script for bash. File names are completed where nothing else is. */
+/** Returns the completion script for bash. The script completes file names where it has no other completions. */
 export function bashScript(commands: readonly CompletedCommand[]): string {
   const cases = commands.map(
     ({ name, words, options }) =>
@@ -91,7 +91,10 @@ export function fishScript(commands: readonly CompletedCommand[]): string {
   return `${FISH_WORDS}${lines.join('\n')}\n`
 }
 
-/** Function of fish that tests the number of words before the cursor, without an option `--data` before the command. */
+/**
+ * Function of fish that tests the number of words before the cursor. An option `--data` before the command is not
+ * counted.
+ */
 const FISH_WORDS = `function __chaperone_has
   set -l words (commandline -opc)
   if test "$words[2]" = --data

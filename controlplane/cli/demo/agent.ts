@@ -19,7 +19,10 @@ if (step === undefined) throw new Error(`steps: ${Object.keys(STEPS).join(', ')}
 const { status, data } = await step().catch(refusal)
 process.stdout.write(`${JSON.stringify({ status, body: data ?? null })}\n`)
 
-/** Returns the response of a failed call. The SDK throws an error with the response for every status except 2xx. */
+/**
+ * Returns the response of a failed call. The SDK throws an error that contains the response for every status except
+ * 2xx.
+ */
 function refusal(error: unknown): Answer {
   const { response } = error as { response?: Answer }
   if (response === undefined) throw error

@@ -35,7 +35,8 @@ async function run(invocation: Invocation): Promise<number> {
   const folder = dataFolder(join(root, 'data'))
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
-  // `on` and not `once`, because npm forwards a Ctrl-C that the terminal has already sent to this process.
+  // The listener is added by `on` and not by `once`, because npm forwards a Ctrl-C that the terminal has already sent
+  // to this process.
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)
   const mock = await startMockCodeHost()
@@ -79,7 +80,7 @@ async function start(
     port: 0,
     gatewayPort: 0,
     withGateway: true,
-    // `token` lets the demo approve a request without a user session.
+    // With the mode `token`, the demo can approve a request without a user session.
     approvals: 'token' as const,
     command: commandName(cwd),
     env: rest,

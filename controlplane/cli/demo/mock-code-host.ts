@@ -9,8 +9,8 @@ export type ReceivedRequest = {
 export type MockCodeHost = {
   readonly url: string
   /**
-   * Received writes, oldest first. Omits reads, because the gateway also sends reads: look-ups of the state that an
-   * approver sees.
+   * Writes that the server received, oldest first. Omits reads, because the gateway itself sends reads (look-ups of
+   * the state that an approver sees).
    */
   readonly received: readonly ReceivedRequest[]
   close(): Promise<void>

@@ -6,7 +6,10 @@ import { type Check, ok, warning } from './check.ts'
 
 type Client = {
   readonly program: string
-  /** Clients of the runtime that `chaperone run` governs, with the environment variables that they read. */
+  /**
+   * Text that names the clients of the runtime that `chaperone run` governs, with the environment variables that
+   * these clients read.
+   */
   readonly works: string
   /** Libraries that bypass the gateway or fail, each with its remedy. */
   readonly bypasses: ReadonlyArray<readonly [library: string, remedy: string]>
@@ -68,7 +71,10 @@ export function ungovernedOf(runtime: string, env: NodeJS.ProcessEnv): string | 
   return client.bypasses.map(([library]) => library).join(', ')
 }
 
-/** Checks every client runtime on PATH: the environment variables that it reads, and libraries that bypass the gateway. */
+/**
+ * Checks every runtime on PATH: the environment variables that its clients read, and the libraries that bypass the
+ * gateway.
+ */
 export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
   return CLIENTS.filter(({ program }) => isInstalled(program, env)).flatMap(
     ({ program, works, bypasses }) => [

@@ -15,7 +15,8 @@ export async function installationChecks(api: Pick<ApiClient, 'send'>): Promise<
     readIfAllowed(api, '/api/dashboard/overview'),
     readIfAllowed(api, '/api/dashboard/notification-channels'),
   ])
-  // A failing channel has its own check, with the error. Its warning, which omits the error, is removed.
+  // A failing channel has a check of its own with the error. Therefore, the warning about the channel, which does not
+  // contain the error, is removed.
   const repeated = channels === null ? [] : CHANNEL_NAMES.map(channelWarning)
   const warnings = Overview.parse(overview ?? {}).warnings.filter((found) => !repeated.includes(found))
   return [

@@ -153,7 +153,7 @@ async function manifestChecks(api: ApiClient): Promise<Check[]> {
   ]
 }
 
-/** Returns the sources of the credentials with their counts, such as `; credentials: 2 vault, 1 exec (gh)`. */
+/** Returns the number of credentials of each source as text, such as `; credentials: 2 vault, 1 exec (gh)`. */
 function sourcesOf(connectors: z.infer<typeof Connectors>['connectors']): string {
   const sources = connectors.flatMap(({ credential: { source, name } = { name: null } }) => {
     if (source === undefined || source === 'none') return []
@@ -166,7 +166,7 @@ function sourcesOf(connectors: z.infer<typeof Connectors>['connectors']): string
   return `; credentials: ${counted.join(', ')}`
 }
 
-/** Sources that the control plane reads itself. Their names are variables, paths and commands. */
+/** Sources that the control plane reads itself: environment variables, files and commands. */
 const READ_SOURCES: readonly string[] = ['env', 'file', 'exec']
 
 async function connectorChecks(api: ApiClient): Promise<Check[]> {

@@ -8,7 +8,10 @@ export const Minted = z
 
 export type ConnectorSecret = { readonly connector: string; readonly minted: z.infer<typeof Minted> }
 
-/** Returns the age and the expiry of each short-lived secret. Its last failure is among the warnings of the Connector. */
+/**
+ * Returns a check with the age and the expiry of each short-lived secret. The last failure of its source is among the
+ * warnings of the Connector.
+ */
 export function shortLivedSecretChecks(secrets: readonly ConnectorSecret[], nowMs: number): Check[] {
   return secrets.flatMap(({ connector, minted }) => {
     if (minted?.issued_at == null) return []

@@ -92,7 +92,7 @@ async function rotate(invocation: Invocation, db: Db): Promise<number> {
     async advance(text) {
       const { ids, content } = namedKeys(text, store.name)
       keyring.reload(content)
-      // Encrypts secrets only when no replica runs, because a running control plane encrypts them itself.
+      // Does the steps of the rotation only when no replica runs, because a running control plane does them itself.
       await rotation.advance(({ replicas }) => replicas.length === 0)
       return await keyStatus(db, ids)
     },

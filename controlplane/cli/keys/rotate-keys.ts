@@ -85,7 +85,7 @@ export function rotatedLine({ key, former, secrets }: RotatedKey, place: string)
   )
 }
 
-/** Returns one sentence about the step of a rotation. */
+/** Returns one sentence about the current step of a rotation. */
 export function progressLine({
   sealing_key: sealing,
   keys,

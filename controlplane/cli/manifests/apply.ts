@@ -118,12 +118,15 @@ function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
 }
 
 type Present = {
-  /** Objects in those files of the manifests folder that the command replaces. */
+  /** Objects in those files of the manifests folder that this command replaces. */
   readonly replaced: readonly ManifestResource[]
   readonly folder: readonly ManifestResource[]
 }
 
-/** Returns the objects that need a new verdict: changed objects, and Connectors whose Secret changes in any file. */
+/**
+ * Returns the names of the objects on which the control plane must give a new verdict: changed objects, and
+ * Connectors whose Secret changes in any file.
+ */
 function renewedBy(resources: readonly ManifestResource[], { replaced, folder }: Present): readonly string[] {
   const before = new Set(replaced.map((resource) => JSON.stringify(resource)))
   const changed = resources.filter((resource) => !before.has(JSON.stringify(resource)))
@@ -150,8 +153,8 @@ function secretOf(resource: ManifestResource): string | null {
 }
 
 /**
- * Reports whether the control plane gives a verdict on the object. A Secret has no verdict; the Connectors that reference the
- * Secret have one.
+ * Reports whether the control plane gives a verdict on the object. It gives no verdict on a Secret, but on the
+ * Connectors that reference the Secret.
  */
 function isJudged({ kind }: ManifestResource): boolean {
   return kind !== 'Secret'
@@ -213,7 +216,7 @@ type Wanted = {
   readonly files: readonly string[]
   readonly renewed: readonly string[]
   readonly removed: readonly string[]
-  /** Verdicts of the control plane before the change, for the detection of newer verdicts. */
+  /** Verdicts of the control plane before the change. They show which verdicts are newer than the change. */
   readonly before: Seen
 }
 
@@ -261,8 +264,8 @@ function rowOf({ objects }: Seen, object: string): Seen['objects'][number] | und
 }
 
 /**
- * Reports whether the verdict on an object is newer than the one before the change. Compares timestamps of the database
- * only, so that clock skew has no effect.
+ * Reports whether the verdict on an object is newer than the verdict before the change. Compares only timestamps of
+ * the database, so that clock skew has no effect.
  */
 function isNewer(object: string, seen: Seen, before: Seen): boolean {
   return rowOf(seen, object)?.judged_at !== rowOf(before, object)?.judged_at

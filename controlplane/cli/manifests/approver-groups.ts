@@ -37,7 +37,10 @@ export type CheckedPolicy = {
   readonly namespace: string | undefined
 }
 
-/** Finds approver groups without members, from `--groups`, else from the control plane of CHAPERONE_URL or of this machine. */
+/**
+ * Finds approver groups without members. Uses the groups of the option `--groups` if given, otherwise the control
+ * plane of CHAPERONE_URL or of this machine.
+ */
 export async function checkGroups(
   command: Command,
   invocation: Invocation,

@@ -16,11 +16,14 @@ export type GatewaySource = {
   readonly gateways: readonly InjectGateway[]
   /** Gateway of the pods that have no gateway annotation. */
   readonly preset: string | undefined
-  /** Name of a Gateway without a manifest, which has the default settings. */
+  /** Name of the Gateway that gets the default settings because it has no manifest. */
   readonly assumed?: string
 }
 
-/** Reads the option `--gateway`, which is the path of an existing file, else the name of a Gateway. */
+/**
+ * Reads the option `--gateway`. The value is the path of a file if such a file exists, otherwise the name of a
+ * Gateway.
+ */
 export function gatewaysFromOption(invocation: Invocation, namespace: string): GatewaySource {
   const given = text(invocation, 'gateway')
   if (given === undefined) return { gateways: [], preset: undefined }
@@ -52,7 +55,7 @@ function fromFile(invocation: Invocation, name: string, namespace: string): Gate
   return { gateways, preset: gateways.length === 1 ? reference : undefined }
 }
 
-/** Returns the Gateways in a file. `namespace` is the namespace of Gateways whose manifest names none. */
+/** Returns the Gateways in a file. `namespace`: namespace of a Gateway whose manifest has no namespace. */
 export function gatewaysIn(content: string, namespace: string): InjectGateway[] {
   return checkManifest({ path: '', text: content }).resources.flatMap((resource) =>
     resource.kind === 'Gateway'

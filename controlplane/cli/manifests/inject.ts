@@ -135,7 +135,10 @@ function injectOne(invocation: Invocation, each: WorkloadPod, found: Found): Res
   return { pod: null, isRefused: true, warnings: reasons }
 }
 
-/** Returns a warning for a pod with a RuntimeClass whose handler is not given. Only the cluster has the handler. */
+/**
+ * Returns a warning for a pod with a RuntimeClass if `handler` is not given. Only the cluster has the handler of a
+ * RuntimeClass.
+ */
 function runtimeWarnings({ spec }: Pod, handler: string | undefined): readonly string[] {
   const { runtimeClassName: name = '' } = spec
   if (name === '' || handler !== undefined) return []
@@ -160,7 +163,7 @@ function optionsFor(invocation: Invocation, namespace: string): InjectOptions {
     logLevel: 'info',
     runtime: runtimeOf(text(invocation, 'runtime-handler') ?? ''),
     freshUid: randomInt(PROXY_UIDS.first, PROXY_UIDS.last + 1),
-    // Injection is idempotent: an already injected pod keeps its uid.
+    // Injection is idempotent, so a pod that is already injected keeps its uid.
     keepsUid: () => true,
   }
 }

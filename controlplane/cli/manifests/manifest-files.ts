@@ -74,7 +74,9 @@ function checkDocument(document: Document.Parsed, at: (offset: number) => string
 const schemaOf = (kind: unknown) =>
   ManifestResource.options.find((option) => option.shape.kind.value === kind) ?? ManifestResource
 
-/** Returns the value of a YAML document, or a problem that does not depend on the schema of its kind. */
+/**
+ * Returns the value of a YAML document, or a problem of the document that does not depend on the schema of its kind.
+ */
 function plainValue(document: Document.Parsed): { readonly value?: unknown; readonly problem?: string } {
   try {
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
@@ -88,7 +90,10 @@ function plainValue(document: Document.Parsed): { readonly value?: unknown; read
 
 type Located = { getIn(path: readonly unknown[], keepScalar: boolean): unknown }
 
-/** Returns the offset, in characters, of the value at the path, or of its nearest existing parent. */
+/**
+ * Returns the offset, in characters, of the value at the path. If the value does not exist, returns the offset of the
+ * nearest existing parent.
+ */
 function offsetOf(document: Located, path: readonly PropertyKey[]): number | undefined {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true) as { range?: readonly number[] } | undefined

@@ -129,8 +129,8 @@ function testFile(file: ManifestFile): Tested[] {
 }
 
 /**
- * Returns the content of a policy file without a kind, if the file is one valid YAML document. Undefined for any other file,
- * which is checked as a manifest.
+ * Returns the content of a policy file without a kind, if the file is one valid YAML document. Returns undefined for
+ * any other file, because such a file is checked as a manifest.
  */
 function bareDocument({ text }: ManifestFile): unknown {
   if (/^kind:/m.test(text)) return undefined

@@ -7,8 +7,9 @@ const CANDIDATES = ['postgres', 'nobody']
 const NOBODY: Account = { uid: 65_534, gid: 65_534, name: 'nobody' }
 
 /**
- * Returns the account for PostgreSQL, which refuses to run as root: the owner of the cluster's data directory, else
- * `postgres`, else `nobody` of /etc/passwd. Undefined for users other than root.
+ * Returns the account under which PostgreSQL must run when this process runs as root, because PostgreSQL refuses to
+ * run as root. The account is the owner of the cluster's data directory, otherwise the user `postgres` or `nobody` of
+ * /etc/passwd. Returns undefined when this process does not run as root.
  */
 export function postgresAccount(clusterDir: string, passwd = '/etc/passwd'): Account | undefined {
   if (process.getuid?.() !== 0) return undefined

@@ -21,14 +21,15 @@ import { describeFailureOutput } from './error-hints.ts'
  */
 export const ROLE = 'chaperone'
 const HBA = `host ${ROLE} ${ROLE} 127.0.0.1/32 scram-sha-256\n`
-/** File descriptor of the data directory in PostgreSQL processes, which inherit the descriptor. */
+/** File descriptor by which PostgreSQL processes access the data directory. The processes inherit the descriptor. */
 export const FOLDER_FD = 4
 
 export type ClusterTools = { readonly binaries: Binaries; readonly account: Account | undefined }
 
 /**
- * Returns the path by which the account reaches the data directory. Root passes an open descriptor, because another account
- * may not be able to traverse the parents (`/root`, `mktemp -d`). `/proc/self/fd` requires no right on the parents.
+ * Returns the path by which PostgreSQL accesses the data directory. When PostgreSQL runs under another account on Linux,
+ * the path is an open descriptor in `/proc/self/fd`, because the account may have no access to the parent folders
+ * (`/root`, `mktemp -d`).
  */
 export function folderName(dir: string, account: Account | undefined): string {
   return account !== undefined && process.platform === 'linux' ? `/proc/self/fd/${FOLDER_FD}` : dir
@@ -86,8 +87,8 @@ function initArguments(dir: string, account: Account | undefined): string[] {
 }
 
 /**
- * Runs SQL statements in single-user mode, which reads one statement a line. Reads errors from the output, because
- * single-user mode exits with 0 after an error.
+ * Runs SQL statements in PostgreSQL's single-user mode, which reads one statement per line. Reads errors from the
+ * output, because single-user mode exits with 0 after an error.
  */
 function runSingleUser(dir: string, statements: readonly string[], tools: ClusterTools): void {
   const flags = ['--single', '-D', folderName(dir, tools.account), 'postgres']

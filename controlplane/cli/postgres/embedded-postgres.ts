@@ -41,9 +41,9 @@ export type EmbeddedPostgres = {
 }
 
 /**
- * Shell command that runs the server with `exec`, beside a background process that reads a pipe from this process. When the
- * pipe closes without data, because this process was killed, the reader requests a fast shutdown, so that no server is left
- * over. `$$` is the server's pid.
+ * Shell command that runs the server with `exec`, and a background process (the reader) that reads a pipe from this
+ * process. When the pipe closes without data, because this process was killed, the reader requests a fast shutdown,
+ * so that the server does not continue to run. `$$` is the server's pid.
  */
 const LAUNCH = `( ( read -r word <&3 || kill -INT $$ ) >/dev/null 2>&1 ${FOLDER_FD}<&- & ); exec "$@" 3<&-`
 
@@ -146,8 +146,8 @@ function wrap(child: ChildProcess, port: number, password: string): Omit<Embedde
   pipe.on('error', () => pipe.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // The line makes the reader exit without a signal to the pid of the server, which may be reused by then. The pipe
-      // closes when the reader exits.
+      // The line that is written to the pipe makes the reader exit, and the pipe then closes. A signal to the pid of
+      // the server is not used, because another process may have this pid by then.
       const timer = setTimeout(() => pipe.destroy(), READER_MS)
       pipe.once('close', () => {
         clearTimeout(timer)

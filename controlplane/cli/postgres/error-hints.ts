@@ -1,4 +1,4 @@
-/** Remedies by pattern of the error output of PostgreSQL programs. */
+/** Remedies for errors of PostgreSQL programs. Each remedy applies to error output that matches its pattern. */
 const HINTS: ReadonlyArray<readonly [RegExp, string]> = [
   [/No space left on device/i, 'The disk is full. Free some space, or choose another folder with --data.'],
   [

@@ -4,8 +4,9 @@ import { createServer } from 'node:net'
 
 /**
  * First candidate port, below the ephemeral ports of Linux (32768) and macOS (49152) and the node ports of Kubernetes
- * (30000). A restarted server needs its previous port. An ephemeral port may be the local port of another connection at that
- * time, and a client that retries on the same machine can even connect to itself.
+ * (30000). Ephemeral ports are not suitable: a restarted server needs its previous port, which may then be the local
+ * port of another connection, and a client that repeatedly connects to an ephemeral port on the same machine can even
+ * connect to itself.
  */
 const FIRST = 20_000
 const END = 30_000

@@ -42,8 +42,8 @@ function postmasterPid(dir: string): number | undefined {
 }
 
 /**
- * Reports whether the server accepts connections. A ready server has written `ready` to line 8 of its pid file, which pg_ctl
- * checks too.
+ * Reports whether the server accepts connections. Such a server has written `ready` to line 8 of its pid file; pg_ctl
+ * checks this line too.
  */
 export function isReady(dir: string, pid: number): boolean {
   const file = join(dir, 'postmaster.pid')

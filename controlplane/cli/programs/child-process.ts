@@ -35,8 +35,9 @@ export type RunningProgram = {
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024
 
 /**
- * Starts a program and resolves when the program sends `ready` over IPC. Rejects with the program's `fatal` message, else
- * with the end of its log. The program exits when the IPC channel closes, so it does not outlive this process.
+ * Starts a program and resolves when the program sends `ready` over IPC. Rejects with the `fatal` message of the
+ * program if it sent one, otherwise with the end of its log. The program exits when the IPC channel closes, so it
+ * does not outlive this process.
  */
 export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Promise<RunningProgram> {
   rotate(spec.logFile)
@@ -52,8 +53,8 @@ export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Prom
     const exited = new Promise<Exit>((resolve) => {
       child.once('exit', (code, name) => resolve({ code, signal: name }))
       child.on('error', (error) => {
-        // A child without a pid was not created. For a created child, the error concerns a message or a signal, and `exit`
-        // follows.
+        // A child without a pid was not created. When the child was created, the error is about a message or a
+        // signal, and `exit` follows.
         if (child.pid === undefined) resolve({ code: null, signal: null, error })
       })
     })
@@ -107,7 +108,7 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
     child.on('message', onMessage)
     signal.addEventListener('abort', onAbort, { once: true })
     void exited.then((exit) => {
-      // After the start, the supervisor reports exits. This promise is settled then, and the log descriptor is closed.
+      // After the start, the supervisor reports exits. The promise is then settled, and the log descriptor is closed.
       if (!isSettled)
         fail(`ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
     })
@@ -136,7 +137,7 @@ function tail(file: number, offset: number): string {
   return bytes.toString('utf8').trimEnd()
 }
 
-/** Renames a large log file, and keeps one earlier file. */
+/** Renames a large log file. Only one earlier log file remains. */
 function rotate(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found !== undefined && found.size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`)

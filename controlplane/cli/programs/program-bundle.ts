@@ -42,10 +42,10 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
 }
 
 /**
- * Options of esbuild. Names are not minified, so that stack traces are readable. V8 keeps the text of a program:
- * without blanks and comments a gateway takes 0.9 MiB less memory. Long lines have fewer line ends, whose positions V8
- * keeps after the first stack trace. The format is CommonJS, because an `import` of a Node module evaluates all exports
- * of the module, and one of them loads an HTTP client.
+ * Options of esbuild. Names are not minified, so that stack traces are readable. Blanks and comments are removed,
+ * because V8 keeps the text of a program: without them, a gateway takes 0.9 MiB less memory. Lines are long, because
+ * V8 keeps the positions of line ends after the first stack trace. The format is CommonJS, because an `import` of a
+ * Node module evaluates all exports of the module, and one of them loads an HTTP client.
  */
 const OPTIONS = {
   bundle: true,
@@ -141,7 +141,7 @@ async function buildBundle(root: string, source: Source): Promise<string> {
 }
 
 /**
- * esbuild plugin that makes `import.meta.dirname` the folder of the source. `outdir` must have the same depth below
+ * esbuild plugin that makes `import.meta.dirname` the folder of the source. The folder `outdir` must be as deep below
  * `root` as the folder of the bundle.
  */
 function keepDirnames(root: string, outdir: string): Plugin {
@@ -160,8 +160,8 @@ function keepDirnames(root: string, outdir: string): Plugin {
 }
 
 /**
- * Returns the SHA-256 of each source by path. Includes the files that define how a bundle is built, and the lockfile, whose
- * hash stands for the files of all packages.
+ * Returns the SHA-256 of each source by path. The result also contains the files that define how a bundle is built,
+ * and the lockfile, whose hash represents the files of all packages.
  */
 function hashesOf(root: string, inputs: readonly string[]): Record<string, string> {
   const own = ['program-bundle.ts', 'escape-non-ascii.ts'].map((name) =>

@@ -21,8 +21,8 @@ export type Addresses = {
 const CACHED: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: COMPILE_CACHE }
 
 /**
- * Returns the environment of this process for a child process, without proxy variables and without variables that the child's
- * own settings replace.
+ * Returns the environment of this process for a child process, without proxy variables and without the variables that
+ * other settings of the child replace.
  */
 function inherited(env: NodeJS.ProcessEnv, cache: NodeJS.ProcessEnv = CACHED): NodeJS.ProcessEnv {
   const foreign =
@@ -59,7 +59,8 @@ export function gatewayEnvironment(
 ): NodeJS.ProcessEnv {
   return {
     ...GATEWAY_MALLOC,
-    // The gateway runs without a compile cache: it is one file and starts as fast without the cache, which would use memory.
+    // The gateway runs without a compile cache. It is one file and starts equally fast without the cache, and the
+    // cache would use memory.
     ...inherited(env, {}),
     HOST: '127.0.0.1',
     PORT: String(addresses.gatewayPort),

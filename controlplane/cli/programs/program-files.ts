@@ -12,13 +12,13 @@ const SOURCES: Readonly<Record<Program, string>> = {
 
 const BUNDLES: Readonly<Record<Program, string>> = {
   controlplane: './controlplane.js',
-  // sidecar.cjs loads the gateway's bundle with a V8 code cache.
+  // The file sidecar.cjs loads the gateway's bundle with a V8 code cache.
   sidecar: './sidecar.cjs',
   operator: './operator.js',
   'demo-agent': './demo-agent.js',
 }
 
-/** Returns the entry file of a program: the released bundle, else the source. */
+/** Returns the entry file of a program: the released bundle if it exists, otherwise the source. */
 export function programFile(program: Program): string {
   return shippedFile(program) ?? fileURLToPath(new URL(SOURCES[program], import.meta.url))
 }

@@ -40,7 +40,7 @@ export function supervise<R extends Restartable>(options: SupervisorOptions<R>):
       stopping.abort()
       await state.current.stop(graceMs)
       await watching
-      // A restart may have created a new process while the previous one stopped.
+      // A restart may have created a new process while the previous process was being stopped.
       await state.current.stop(graceMs)
     },
   }

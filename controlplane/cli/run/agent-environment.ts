@@ -11,8 +11,8 @@ import { TRUST_FILES } from '../../../core/capture/pod-contract.ts'
 
 export type AgentEnvironmentInput = {
   /**
-   * Proxy URL of the agent's port, `http://NAME:KEY@127.0.0.1:PORT`. Null under capture, where connections are redirected
-   * without a proxy.
+   * Proxy URL of the agent's port, `http://NAME:KEY@127.0.0.1:PORT`. Null under capture, because connections are then
+   * redirected to the gateway without a proxy setting.
    */
   readonly proxyUrl: string | null
   readonly caFile: string
@@ -54,8 +54,8 @@ export function agentEnvironment(input: AgentEnvironmentInput): NodeJS.ProcessEn
 }
 
 /**
- * Appends `--require` to NODE_OPTIONS, because Node before 18.18 exits with an error on `--import`. Inside quotes, a
- * backslash in NODE_OPTIONS is an escape character.
+ * Appends the option `--require`. It does not append `--import`, because Node before 18.18 exits with an error on
+ * `--import` in NODE_OPTIONS. Inside quotes in NODE_OPTIONS, a backslash is an escape character.
  */
 function withPreload(options: string | undefined, file: string): string {
   const preload = `--require "${file.replace(/["\\]/g, '\\$&')}"`
@@ -63,7 +63,10 @@ function withPreload(options: string | undefined, file: string): string {
   return [options?.trim(), preload].filter(Boolean).join(' ')
 }
 
-/** Variables with credentials of the user or of the installation, which an agent must not have. */
+/**
+ * Variables that may contain credentials of the user or of the installation. The environment of an agent must not
+ * contain these variables.
+ */
 const SECRET_VARIABLES = new Set([
   'CHAPERONE_TOKEN',
   'CHAPERONE_CLIENT_CERT',

@@ -34,14 +34,14 @@ export const AGENT_PROGRAMS: readonly AgentProgram[] = [
   ),
   {
     ...program('The OpenAI Agents SDK', 'openai-agents', [], []),
-    // The name of the Python package is ambiguous, so the script must also import one of the package's classes.
+    // Other packages may have the same Python name, so the script must also import one of the package's classes.
     imports:
       /["']@openai\/agents(?:\/[\w/-]*)?["']|^\s*from\s+agents\s+import\s[^#;]{0,200}\b(?:Agent|Runner)\b/m,
   },
   program('CrewAI', 'crewai', ['crewai'], ['crewai'], { py: 'crewai' }),
 ]
 
-/** Programs that start another program, which one of their arguments names. */
+/** Programs that start another program. One of their arguments names the other program. */
 const LAUNCHERS = new Set([
   'npx',
   'bunx',
@@ -83,8 +83,8 @@ function launchedProgram(launcher: string, words: readonly string[]): AgentProgr
 }
 
 /**
- * Returns the path of the script in a command: the first word, or an argument of an interpreter. Null when the command
- * runs no script.
+ * Returns the path of the script in a command: the first word, or an argument of an interpreter. Returns null when
+ * the command runs no script.
  */
 function scriptIn(words: readonly string[]): string | null {
   const at = words.findIndex((word) => SCRIPT.test(word))

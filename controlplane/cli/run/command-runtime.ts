@@ -7,8 +7,9 @@ const FIRST_LINE_BYTES = 256
 const SHELL = /^(ba|da|k|z|a)?sh$/
 
 /**
- * Returns the runtime of a command: the interpreter of a script (`python3` for every version of Python), else the name
- * of the file of the command, also for shell scripts. Null when the command is not found.
+ * Returns the runtime of a command: the interpreter of a script (`python3` for every version of Python), otherwise
+ * the name of the command's file. For a shell script, returns the name of the file too. Returns null when the command
+ * is not found.
  */
 export function commandRuntime(command: string, env: NodeJS.ProcessEnv): string | null {
   const file = fileOf(command, env)
@@ -48,7 +49,7 @@ function firstLine(file: string): string {
       closeSync(descriptor)
     }
   } catch (error) {
-    // An executable file may be unreadable.
+    // The user may be permitted to execute the file but not to read it.
     if (error instanceof Error && 'code' in error) return ''
     throw error
   }

@@ -33,7 +33,8 @@ export function bypassNotice({ program, pid, address, port }: DirectConnection):
  * Returns the notice about the starter policy of an agent program; null when the manifests folder has a file with the
  * policy's name.
  *
- * @param command Command that calls this program from the working directory, with the options that select the installation.
+ * @param command Command line that runs this program in the working directory, with the options that select the
+ * installation.
  */
 export function starterNotice(
   { name, starter }: AgentProgram,

@@ -179,7 +179,7 @@ async function printOwnerLink(api: ApiClient, invocation: Invocation): Promise<v
   const { terminal, cwd, folder } = invocation
   const link = await createOwnerLink(api, { isRequired: true })
   if (link === null) return
-  // The link is printed to a terminal only, because logs keep the output of a program.
+  // The link is printed only to a terminal, because the output of a program without a terminal may be stored in logs.
   const how = process.stderr.isTTY
     ? ` within an hour: ${link}`
     : `: ${commandName(cwd)} owner-link${dataOption(isFolderChosen(invocation) ? folder.root : null)}`

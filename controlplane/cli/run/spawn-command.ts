@@ -23,7 +23,7 @@ export function spawnCommand(
     // The handlers are registered before the spawn, so that no signal is missed. They run in a later turn of the event loop,
     // when `child` is assigned.
     const forward = (signal: NodeJS.Signals) => deliver(child, signal)
-    // Ctrl-C in a terminal reaches the command directly. This process must not exit before the command does.
+    // The terminal sends Ctrl-C to the command directly. This process must not exit before the command exits.
     const ignore = () => undefined
     const forwarded: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']
     for (const signal of forwarded) process.on(signal, forward)
@@ -43,7 +43,10 @@ export function spawnCommand(
   })
 }
 
-/** Delivers a signal to the children of a process that ignores signals (Linux). Kills a process without children. */
+/**
+ * Delivers a signal to the children of a process that itself ignores signals (Linux). If the process has no children,
+ * kills the process.
+ */
 export function signalChildren(child: ChildProcess, signal: NodeJS.Signals): void {
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === child.pid)
   for (const pid of children) process.kill(Number(pid), signal)
@@ -54,7 +57,7 @@ function parentOf(pid: string): number | undefined {
   try {
     return Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
   } catch (error) {
-    // The process has ended before its status file was read.
+    // The process ended before its status file was read.
     if (error instanceof Error && 'code' in error) return undefined
     throw error
   }

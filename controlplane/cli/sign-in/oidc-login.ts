@@ -60,8 +60,8 @@ async function listen(server: Server): Promise<number> {
 type PendingSignIn = { readonly url: string; readonly secret: string; readonly port: number }
 
 /**
- * Resolves when the code of a redirect is exchanged for a session. Other programs and pages of this machine can call the
- * port, so a request with a missing or foreign code is rejected, and the wait continues.
+ * Resolves when the code of a redirect is exchanged for a session. Other programs and pages of this machine can call
+ * the port, so a request with a missing code, or with a code of another sign-in, is rejected, and the wait continues.
  */
 async function untilExchanged(server: Server, pending: PendingSignIn): Promise<SignInResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<SignInResponse>()
@@ -79,7 +79,7 @@ async function untilExchanged(server: Server, pending: PendingSignIn): Promise<S
 const DONE = 'You are signed in at the terminal. Close this page.\n'
 const REFUSED = 'This code does not belong to the sign-in at the terminal.\n'
 
-/** Exchanges the code in the request for a session. Null when the code is missing or rejected. */
+/** Exchanges the code in the request for a session. Returns null when the code is missing or rejected. */
 async function exchange(
   request: IncomingMessage,
   { url, secret, port }: PendingSignIn,
@@ -97,7 +97,10 @@ const HEADERS = {
   connection: 'close',
 }
 
-/** Returns the code of a redirect. Null for any other request, and for another host name, which indicates DNS rebinding. */
+/**
+ * Returns the code of a redirect. Returns null for any other request, and for another host name, which indicates DNS
+ * rebinding.
+ */
 function codeOf({ method, url = '', headers }: IncomingMessage, port: number): string | null {
   const isOurs = method === 'GET' && headers.host === `127.0.0.1:${port}`
   const [, code = null] = (isOurs && /^\/signed-in\?code=([\w-]{43})$/.exec(url)) || []

@@ -33,7 +33,7 @@ export function cookieOf({ cookies }: SignInResponse, pattern: RegExp): RegExpEx
   return cookies.map((pair) => pattern.exec(pair)).find((match) => match !== null)
 }
 
-/** Returns a 2xx response; throws the server's error otherwise. */
+/** Returns a response with a 2xx status. Throws the server's error for any other response. */
 export function requireSignInSuccess(url: string, answer: SignInResponse): SignInResponse {
   if (answer.status >= 200 && answer.status < 300) return answer
   const { message, error } = answer.body as { message?: unknown; error?: unknown }

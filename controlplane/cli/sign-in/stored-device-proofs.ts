@@ -2,15 +2,15 @@ import * as z from 'zod'
 import { readStateJson, writeStateFile } from '../state/state-home.ts'
 
 /**
- * Name of the file with the device proofs of earlier sign-ins on this computer, by session key of the control plane
- * (`sessionStoreKey`) and by e-mail address.
+ * Name of the file with the device proofs of earlier sign-ins on this computer. The file contains them by the key of
+ * the control plane (`sessionStoreKey`) and by e-mail address.
  */
 const FILE = 'devices.json'
 const Devices = z.record(z.string(), z.record(z.string(), z.string()))
 
 /**
- * Returns the cookie that proves an earlier sign-in on this computer. The control plane counts failed sign-ins with the
- * cookie separately.
+ * Returns the cookie that proves an earlier sign-in on this computer. The control plane counts failed sign-ins with
+ * this cookie separately from those of other clients.
  */
 export function storedDeviceProof(env: NodeJS.ProcessEnv, place: string, email: string): string | undefined {
   return read(env)[place]?.[email.toLowerCase()]

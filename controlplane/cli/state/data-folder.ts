@@ -49,7 +49,7 @@ export function dataFolder(dir: string) {
   } as const
 }
 
-/** Schema of the run file: addresses and files of a running installation, for other commands. */
+/** Schema of the run file. The file tells other commands the addresses and the files of a running installation. */
 export const RunFile = z.object({
   pid: z.number().int(),
   base_url: z.string(),
@@ -74,9 +74,10 @@ export type FolderSearch = {
 }
 
 /**
- * Returns the data folder: `--data`, else CHAPERONE_DATA, else the nearest trusted `.chaperone` in the working directory or a
- * parent, else the folder in the home folder. Ignores a nearer `.chaperone` that is not trusted, with a warning, because a
- * repository can contain one. Throws `conflict` when another user owns the folder or can write to it.
+ * Returns the data folder. This is the first of the following that is given or exists: the option `--data`,
+ * CHAPERONE_DATA, the nearest trusted `.chaperone` in the working directory or a parent, the folder in the home
+ * folder. Ignores a nearer `.chaperone` that is not trusted, with a warning, because a repository can contain such a
+ * folder. Throws `conflict` when another user owns the folder or can write to it.
  */
 export function findDataFolder(search: FolderSearch): DataFolder {
   const folder = dataFolder(
@@ -168,7 +169,7 @@ function describeFailure(dir: string, cause: unknown): string {
   return `The data folder ${dir} cannot be used (${code || String(cause)}). ${advice[code] ?? 'Choose another folder with --data.'}`
 }
 
-/** Reads a private file. Creates a missing or empty file with mode 0600; `isNew` is then true. */
+/** Reads a private file. If the file is missing or empty, creates it with mode 0600, and `isNew` is true. */
 export function ensureSecret(
   file: string,
   make: () => string,
@@ -201,8 +202,8 @@ export function writePrivate(file: string, content: string | Uint8Array, mode = 
 }
 
 /**
- * Reports whether the file already has this content and mode. False for a symbolic link, which the caller replaces with
- * a file.
+ * Reports whether the file already has this content and mode. Returns false for a symbolic link, because the caller
+ * replaces the link with a file.
  */
 function isWritten(file: string, bytes: Buffer, mode: number): boolean {
   const found = lstatSync(file, { throwIfNoEntry: false })

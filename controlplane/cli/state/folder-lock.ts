@@ -29,7 +29,8 @@ type LockState = { readonly kind: 'held'; readonly holder: Holder } | { readonly
 function stateOf(file: string): LockState {
   const holder = readHolder(file)
   if (holder !== undefined && isAlive(holder)) return { kind: 'held', holder }
-  // A lock file without a pid may be new, because its holder creates an empty file before it writes the pid.
+  // A lock file without a pid may be new, because a process that takes the lock creates an empty file before it
+  // writes the pid.
   return { kind: holder === undefined && ageMs(file) < 1_000 ? 'unwritten' : 'stale' }
 }
 
@@ -44,7 +45,7 @@ function takeOver(file: string): boolean {
   return true
 }
 
-/** Returns the pid of the running process that holds the lock; undefined without one. */
+/** Returns the pid of the running process that holds the lock; undefined when no running process holds the lock. */
 export function lockHolder(file: string): number | undefined {
   const holder = readHolder(file)
   return holder !== undefined && isAlive(holder) ? holder.pid : undefined

@@ -80,7 +80,7 @@ function refusal(detail: string): ChaperoneError {
   return new ChaperoneError('conflict', { detail: `The data folder is not used. ${detail}` })
 }
 
-/** Returns the real path of an existing folder, else the path itself. */
+/** Returns the real path of the folder if the folder exists, otherwise the given path. */
 export function realFolderPath(dir: string): string {
   return statSync(dir, { throwIfNoEntry: false }) === undefined ? join(resolve(dir)) : realpathSync(dir)
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 
 /**
  * Returns the start time of a process, on Linux with the boot id. Pids are reused, so only the pid and the start time
- * together identify a process. Undefined when the process has ended.
+ * together identify a process. Returns undefined when the process has ended.
  */
 export function processIdentity(pid: number): string | undefined {
   return process.platform === 'linux' ? linuxIdentity(pid) : psIdentity(pid)

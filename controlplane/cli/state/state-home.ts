@@ -19,9 +19,9 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { parseJson } from './parse-json.ts'
 
 /**
- * Returns the user's state folder: `$XDG_STATE_HOME/chaperone`, else `~/.local/state/chaperone`. Creates a missing folder
- * with mode 0700. Throws `conflict` when the path is not a folder, belongs to another user, or is writable by group or
- * others.
+ * Returns the user's state folder: `chaperone` in `$XDG_STATE_HOME` if set, otherwise `~/.local/state/chaperone`.
+ * Creates a missing folder with mode 0700. Throws `conflict` when the path is not a folder, belongs to another user,
+ * or is writable by group or others.
  */
 export function stateHome(env: NodeJS.ProcessEnv): string {
   const dir = statePath(env)
@@ -42,8 +42,8 @@ export function statePath(env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Reads a file in the state folder; undefined when the file is absent. Throws `conflict` for a link, another owner or a mode
- * beyond 0600.
+ * Reads a file in the state folder; undefined when the file is absent. Throws `conflict` when the file is a link,
+ * belongs to another user, or permits more than mode 0600.
  */
 export function readStateFile(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const file = join(stateHome(env), name)

@@ -51,7 +51,7 @@ function list(invocation: Invocation, given: string | undefined): number {
   return EXIT.ok
 }
 
-/** Returns `DIR/.chaperone` if it exists, else the folder itself. */
+/** Returns `DIR/.chaperone` if this folder exists, otherwise `DIR`. */
 function folderOf(dir: string): string {
   const inside = join(dir, FOLDER_NAME)
   return realFolderPath(existsSync(inside) ? inside : dir)

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { shellQuote } from './shell-quote.ts'
 
 /**
- * Returns the command that calls this program from the working directory: `chaperone` when installed, the script in a
- * checkout.
+ * Returns the command line that runs this program in the working directory: `chaperone` if the program is installed,
+ * otherwise the script in the checkout.
  */
 export function commandName(cwd: string, self = import.meta.url): string {
   if (!self.endsWith('.ts')) return 'chaperone'

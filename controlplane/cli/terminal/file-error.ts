@@ -1,6 +1,6 @@
 type FileError = NodeJS.ErrnoException & { readonly code: string; readonly path: string }
 
-/** Texts with the problem and the remedy, by error code of the operating system. */
+/** Text with the problem and the remedy, by error code of the operating system. */
 const TEXTS: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `${path} or its folder does not exist. Create it, or give another path.`,
   EACCES: denied,
@@ -13,8 +13,8 @@ const TEXTS: Readonly<Record<string, (path: string) => string>> = {
 }
 
 /**
- * Returns the text for an error of the file system; null for any other error. The name of a temporary file, which ends
- * with `.new`, is that of the file that it replaces.
+ * Returns the text for an error of the file system; null for any other error. For a temporary file, whose name ends
+ * with `.new`, the text names the file that it replaces.
  */
 export function fileErrorText(error: unknown): string | null {
   if (!isFileError(error)) return null
@@ -28,6 +28,6 @@ function denied(path: string): string {
 function isFileError(error: unknown): error is FileError {
   if (!(error instanceof Error)) return false
   const { code, path, syscall } = error as NodeJS.ErrnoException
-  // An error of `spawn` is no file error: its `path` is the name of the program.
+  // An error of `spawn` is not a file error, because its `path` is the name of the program.
   return typeof code === 'string' && typeof path === 'string' && syscall?.startsWith('spawn') !== true
 }

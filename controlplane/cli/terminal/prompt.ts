@@ -2,14 +2,14 @@ import { createInterface, type Interface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** Prompts at the terminal; reads lines of standard input when it is not a terminal. */
+/** Prompts at the terminal. When standard input is not a terminal, reads the answers from its lines. */
 export type Prompt = Disposable & {
   ask(label: string): Promise<string>
   /** Prompts without echo, for example for a password. */
   askSecret(label: string): Promise<string>
 }
 
-/** Reads standard input until disposed. Labels go to standard error. */
+/** Creates the prompt, which reads standard input until disposed. Labels are written to standard error. */
 export function openPrompt(): Prompt {
   const { stdin, stderr } = process
   const isTerminal = stdin.isTTY === true

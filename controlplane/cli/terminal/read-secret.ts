@@ -3,8 +3,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { openPrompt } from './prompt.ts'
 
 /**
- * Reads a secret: without echo at the terminal, else all of standard input. A secret in an argument would be visible in
- * process lists.
+ * Reads a secret. At a terminal, prompts for the secret without echo; otherwise reads all of standard input. A secret
+ * in an argument would be visible in process lists.
  */
 export async function readSecret(label: string): Promise<string> {
   const secret = (await read(label)).trim()

@@ -1,8 +1,8 @@
 import { shellQuote } from '../terminal/shell-quote.ts'
 
 /**
- * Returns the option ` --data DIR` for a printed command line. Empty for null, because a command in the same working
- * directory finds the data folder without the option.
+ * Returns the option ` --data DIR` for a printed command line. When `named` is null, returns an empty text, because a
+ * command in the same working directory finds the data folder without the option.
  */
 export function dataOption(named: string | null): string {
   return named === null ? '' : ` --data ${shellQuote(named)}`
@@ -11,7 +11,8 @@ export function dataOption(named: string | null): string {
 /**
  * Returns command lines that the user can run in another terminal.
  *
- * @param named The data folder given by `--data` or CHAPERONE_DATA, without which a command would use another installation.
+ * @param named The data folder given by `--data` or CHAPERONE_DATA. The printed command lines contain it, because
+ * they would otherwise use another installation.
  */
 export function nextSteps(command: string, named: string | null): readonly string[] {
   const data = dataOption(named)

@@ -67,8 +67,8 @@ export async function startProcesses(options: ProcessesOptions, signal: AbortSig
 }
 
 /**
- * Reports whether an error is only the consequence of another failed start, which aborted this start. Only the error of the
- * other start is reported.
+ * Reports whether the error of a start is only a consequence of another failed start, which aborted this start. Such
+ * an error is not reported.
  */
 function isConsequence(
   reason: unknown,

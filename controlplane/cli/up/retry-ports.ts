@@ -1,10 +1,10 @@
 const ATTEMPTS = 3
 
 /**
- * Chooses ports and starts the processes that listen on them. Retries with other ports, up to three attempts, when another
- * program takes a port between both steps. Rejects with the last error.
+ * Chooses ports and starts the processes that listen on them. Retries with other ports, up to three attempts, when
+ * another program takes a port between these two steps. Rejects with the last error.
  *
- * @param isChosen Whether the ports were chosen here and not by the user; otherwise there is no retry.
+ * @param isChosen True if the program chose the ports. When the user chose the ports, the start is not retried.
  */
 export async function startOnPorts<P, S>(
   isChosen: boolean,

@@ -29,7 +29,7 @@ export function ensureManifests(dir: string): { readonly created: boolean } {
   const unfinished = `${dir}.new`
   rmSync(unfinished, { recursive: true, force: true })
   mkdirSync(dirname(dir), { recursive: true, mode: 0o755 })
-  // Mode 0700, because users put credentials into the manifests.
+  // The mode is 0700, because users put credentials into the manifests.
   mkdirSync(unfinished, { mode: 0o700 })
   for (const name of readdirSync(STARTER_DIR)) copyFileSync(join(STARTER_DIR, name), join(unfinished, name))
   writeFileSync(join(unfinished, SCHEMA_FILE), editorSchema())

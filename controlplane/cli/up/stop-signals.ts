@@ -3,7 +3,7 @@ import { EXIT } from '../command.ts'
 export type StopSignals = Disposable & {
   /** Resolves when the first signal arrives. */
   readonly requested: Promise<void>
-  /** Aborted when the first signal arrives, to cancel a start. */
+  /** Signal that is aborted when the first signal of the operating system arrives, to cancel a start. */
   readonly starting: AbortSignal
 }
 

@@ -91,7 +91,7 @@ async function startUnlessStopped(
 
 function upOptions(invocation: Invocation): InstallationOptions {
   const { env, cwd, terminal } = invocation
-  // Checked before the data folder is located, which may create the folder or throw.
+  // The options are checked before the data folder is located, because locating it may create the folder or throw.
   const checked = {
     port: portOption(up, 'port', text(invocation, 'port'), 3000),
     gatewayPort: portOption(up, 'gateway-port', text(invocation, 'gateway-port'), 9443),

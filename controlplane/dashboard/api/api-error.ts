@@ -6,8 +6,8 @@ type ApiErrorOptions = ErrorOptions & { readonly edit?: ManifestEdit | null }
 export class ApiError extends Error {
   readonly status: number
   /**
-   * Manifest change to commit in place of a refused edit, in installations whose objects are edited in YAML; null for
-   * any other error.
+   * Manifest change that the user must commit, because objects of the installation are edited in YAML and the edit
+   * was refused; null for any other error.
    */
   readonly edit: ManifestEdit | null
   constructor(status: number, message: string, { edit = null, ...options }: ApiErrorOptions = {}) {

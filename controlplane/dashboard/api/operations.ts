@@ -76,7 +76,7 @@ type Nothing = Readonly<Record<string, never>>
 
 /**
  * Operations that pages call, by method and path as in `/api/openapi.json`. A test compares this list with that
- * document. A page that needs another operation adds it here.
+ * document. An operation that a new page needs must be added here.
  */
 export type Operations = AdminOperations & {
   readonly 'GET /api/auth/me': Read<MeReply>

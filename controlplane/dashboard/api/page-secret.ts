@@ -3,17 +3,17 @@ import type { HEADERS } from '../../../core/wire/limits.ts'
 export const PAGE_SECRET_HEADER: (typeof HEADERS)['pageSecret'] = 'X-Service-Page-Secret'
 
 /**
- * Header value of a browser without a page secret. A sign-in with this header value returns a page secret, also to
- * browsers that send no `Sec-Fetch-Site`.
+ * Header value of a browser without a page secret. The reply to a sign-in with this header value contains a page
+ * secret, even for a browser that does not send `Sec-Fetch-Site`.
  */
 const NONE = 'none'
 const KEY = 'chaperone.page-secret'
 let kept: string | null = null
 
 /**
- * Returns the page secret of this session, which API requests send in addition to the session cookie. `localStorage` is
- * bound to the origin with its port, so servers on other ports cannot read the secret (unlike the cookie), and all tabs
- * share it (unlike `sessionStorage`): an approver can answer a card in a new tab.
+ * Returns the page secret of this session, which API requests send in addition to the session cookie. The secret is
+ * in `localStorage`. Pages of servers on other ports cannot read `localStorage`, while such servers receive the
+ * cookie. All tabs share `localStorage`, unlike `sessionStorage`, so that an approver can answer a card in a new tab.
  */
 export function pageSecret(): string {
   return stored() ?? kept ?? NONE
@@ -33,7 +33,7 @@ export function keepPageSecret(secret: string | null): void {
     if (secret === null) localStorage.removeItem(KEY)
     else localStorage.setItem(KEY, secret)
   } catch (error) {
-    // Browsers can deny storage. The secret then lasts until this page is closed.
+    // The browser can deny storage. The secret is then available only until this page is closed.
     if (!(error instanceof DOMException)) throw error
   }
 }

@@ -46,7 +46,7 @@ export function Frame() {
   )
 }
 
-/** Renders the page, or a notice for a user without its right. */
+/** Renders the page. For a user without the right that the page requires, renders a notice instead. */
 function Allowed({ entry }: { readonly entry: PageEntry }) {
   const { may } = useSession()
   if (!may(entry.right)) return <ForbiddenPage title={entry.title} right={entry.right} />

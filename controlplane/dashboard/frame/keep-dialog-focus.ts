@@ -1,7 +1,7 @@
 /**
  * Keeps the focus of a dialog on the element that the user focused. The focus trap of Mantine focuses
  * `[data-autofocus]` twice, the second time in a later task, which browsers delay by up to a second in background
- * windows. Without this function, text that the user types before the second task would land in the first field.
+ * windows. Without this function, the focus would move to the first field while the user types in another field.
  */
 export function keepDialogFocus(document: Document): void {
   document.addEventListener('focusin', ({ target }) => {

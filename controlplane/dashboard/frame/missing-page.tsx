@@ -3,7 +3,7 @@ import { EmptyState } from '../components/layout/empty-state.tsx'
 import { PageHead } from '../components/layout/page-head.tsx'
 import { hrefOf } from '../routing/page-location.ts'
 
-/** Renders a notice for an address that no page has. */
+/** Renders a notice for an address that does not belong to any page. */
 export function MissingPage() {
   return (
     <>

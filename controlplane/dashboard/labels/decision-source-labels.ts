@@ -1,6 +1,6 @@
 import type { DecisionSource } from '../../../core/decision/decision.ts'
 
-/** Labels of decision sources, in the form of the sentence "Decided by a policy". */
+/** Labels of decision sources. Each label is a sentence such as "Decided by a policy". */
 const DECISION_SOURCE_LABELS: Readonly<Record<DecisionSource, string>> = {
   kill: 'the kill switch',
   agent: "the agent's status",

@@ -1,4 +1,4 @@
-/** Messages for the denial reasons in traffic records. */
+/** Messages by the reason of a denial in traffic records. */
 export const DENIAL_LABELS: Readonly<Record<string, string>> = {
   permission: 'A permission denies it, or no permission allows it.',
   policy: 'A policy denies it.',

@@ -1,4 +1,7 @@
-/** Rule for names of new agents. Equals `PlainName` of core/wire, which the page does not bundle. */
+/**
+ * Pattern for the name of a new agent. It equals `PlainName` of core/wire, which the bundle of the dashboard does not
+ * contain.
+ */
 const PLAIN_NAME = /^[A-Za-z0-9]([A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/
 
 const RULE =
@@ -9,7 +12,7 @@ export function nameProblem(name: string): string | null {
   return name === '' || PLAIN_NAME.test(name) ? null : `The name ${RULE}.`
 }
 
-/** Rule for names of new connectors. Equals that of `ConnectorFields` of core/wire. */
+/** Pattern for the name of a new connector. It equals the pattern of `ConnectorFields` in core/wire. */
 const CONNECTOR_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /** Returns the error text for the name of a new connector; null for a valid or an empty name. */

@@ -4,8 +4,8 @@ export type LiveStatus = 'connecting' | 'live' | 'lost'
 
 export type ChangeStream = {
   /**
-   * Calls the listener when an object of one of these kinds changed, and after each interruption in which a change may
-   * have been missed.
+   * Calls the listener when an object of one of these kinds changed. Also calls the listener after each interruption
+   * of the stream, because a change may have been missed.
    */
   subscribe(kinds: readonly ChangeKind[], listener: () => void): () => void
   onStatus(listener: (status: LiveStatus) => void): () => void
@@ -38,7 +38,7 @@ export function createChangeStream(): ChangeStream {
     source.addEventListener('open', () => {
       retryMs = FIRST_RETRY_MS
       setStatus('live')
-      // Notifies all subscribers, because a change before the stream opened may have been missed.
+      // Notifies all subscribers, because a change before the stream was opened may have been missed.
       publish(() => true)
     })
     source.addEventListener('change', (event) => {

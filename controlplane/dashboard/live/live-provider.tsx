@@ -3,7 +3,7 @@ import { type ChangeStream, createChangeStream, type LiveStatus } from './change
 
 const LiveContext = createContext<ChangeStream | null>(null)
 
-/** Provides the stream of changes to its children and closes it when it unmounts. */
+/** Opens the stream of changes for the components in `children`, and closes it when it unmounts. */
 export function LiveProvider({ children }: { readonly children: ReactNode }) {
   const [stream, setStream] = useState<ChangeStream | null>(null)
   useEffect(() => {
@@ -14,7 +14,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
   return <LiveContext value={stream}>{children}</LiveContext>
 }
 
-/** Returns the stream of changes; null until the stream is open. */
+/** Returns the stream of changes; null before `LiveProvider` has created the stream. */
 export function useLive(): ChangeStream | null {
   return use(LiveContext)
 }

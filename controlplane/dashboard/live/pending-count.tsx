@@ -5,12 +5,15 @@ import { useResource } from './use-resource.ts'
 
 const PendingContext = createContext(0)
 
-/** Returns the number of pending approvals of a user who may answer; 0 for other users. */
+/** Returns the number of pending approvals if the user may answer approvals; otherwise 0. */
 export function usePendingCount(): number {
   return use(PendingContext)
 }
 
-/** Provides the number of pending approvals, and shows it in the icon and in notifications of the browser. */
+/**
+ * Provides the number of pending approvals to the components in `children`. Shows it in the icon of the browser tab
+ * and in notifications of the browser.
+ */
 export function PendingProvider({ children }: { readonly children: ReactNode }) {
   const { may } = useSession()
   const { data } = useResource('GET /api/dashboard/overview', may('approvals/answer') ? {} : null, {
@@ -33,7 +36,7 @@ function useIcon(count: number): void {
 
 const MAX_SHOWN = 9
 
-/** Returns the icon as a data URL: a shield, with the count on a dot. */
+/** Returns the icon as a data URL: a shield with a dot that contains the count. */
 function iconOf(count: number): string {
   const text = count > MAX_SHOWN ? `${MAX_SHOWN}+` : String(count)
   const dot =
@@ -70,7 +73,8 @@ function showNotification(title: string): void {
       shown.close()
     }
   } catch (error) {
-    // Browsers of phones only show notifications of a service worker, which Web Push uses.
+    // Browsers of phones throw this error, because they only show notifications of a service worker. Web Push uses a
+    // service worker.
     if (!(error instanceof TypeError)) throw error
   }
 }

@@ -6,7 +6,9 @@ import { sharedRead } from '../api/shared-read.ts'
 import { useLive } from './live-provider.tsx'
 
 export type Resource<T> = {
-  /** Last reply, which is kept while the resource reloads and after errors; null before the first reply. */
+  /**
+   * Last reply; null before the first reply. The reply is kept while the resource is read again, and after errors.
+   */
   readonly data: T | null
   /** Error of the last attempt; null after a success. */
   readonly error: ApiError | null
@@ -16,7 +18,7 @@ export type Resource<T> = {
 }
 
 export type ResourceOptions = {
-  /** Kinds of objects whose change reloads the resource. */
+  /** Kinds of objects. When an object of one of these kinds changes, the resource is read again. */
   readonly on?: readonly ChangeKind[]
   /** Reload interval in milliseconds, for changes that the event stream does not report. */
   readonly everyMs?: number
@@ -27,7 +29,7 @@ const RETRY_MS = 5_000
 
 type State<T> = { readonly key: string; readonly data: T | null; readonly error: ApiError | null }
 
-/** Reads a resource from the API and reloads it on changes. A null `input` sends no request. */
+/** Reads a resource from the API and reads it again after changes. When `input` is null, sends no request. */
 export function useResource<N extends ReadName>(
   name: N,
   input: InputOf<N> | null,

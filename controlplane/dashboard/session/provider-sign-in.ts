@@ -14,7 +14,8 @@ const RETURN = /^#\/signed-in\?(.*)$/
 
 /** Navigates to the identity provider. Rejects if the control plane does not respond. */
 export async function startProviderSignIn(setupToken: string | null): Promise<void> {
-  // Browsers provide SHA-256 only on https and loopback. The identity provider redirects only to these addresses.
+  // Browsers provide SHA-256 only for pages with https and on loopback. The identity provider redirects only to such
+  // addresses.
   if (!isSecureContext)
     throw new Failure(
       0,
@@ -31,8 +32,8 @@ export async function startProviderSignIn(setupToken: string | null): Promise<vo
 }
 
 /**
- * Completes a sign-in that the identity provider redirected to this page. Resolves with the error; null after a
- * success, and when the URL has no result of a sign-in.
+ * Completes a sign-in after the identity provider has redirected to this page. Resolves with the error; null after a
+ * success, and when the URL contains no result of a sign-in.
  */
 export async function finishProviderSignIn(): Promise<ApiError | null> {
   const query = RETURN.exec(location.hash)?.[1]

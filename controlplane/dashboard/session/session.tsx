@@ -62,8 +62,8 @@ function fetchCurrentUser(): Promise<MeReply> {
 }
 
 /**
- * Reads the session at the first load. Without credentials no request for the session is sent, because browsers write
- * each 401 to their console. With a stored page secret, the session is requested at once.
+ * Reads the session when the page is loaded. Requests the session at once if a page secret is stored. Otherwise,
+ * requests the session only if the browser has credentials, because browsers write each 401 to their console.
  */
 export async function fetchFirstUser(): Promise<MeReply> {
   if (!hasPageSecret()) {

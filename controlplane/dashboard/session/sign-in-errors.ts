@@ -17,7 +17,10 @@ const MESSAGES: Readonly<Record<SignInErrorCode, string>> = {
     'Your e-mail address has an account here that the identity provider cannot take over. Sign in with its password, or ask an owner.',
 }
 
-/** Returns the message for an error code in the URL. An unknown code is never shown; it gets a generic message. */
+/**
+ * Returns the message for an error code in the URL. For an unknown code, returns a generic message that does not
+ * contain the code.
+ */
 export function signInErrorText(code: string): string {
   return Object.hasOwn(MESSAGES, code) ? MESSAGES[code as SignInErrorCode] : MESSAGES.refused
 }

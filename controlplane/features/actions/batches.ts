@@ -57,8 +57,8 @@ async function store(deps: SubmissionDeps, given: Given): Promise<Batch | null> 
 }
 
 /**
- * Counts the refused actions of a batch. Throws `rate_limited` above the limit per minute. The request rate limit does
- * not bound these actions: it counts a batch as one request, but a batch may add up to 20 audit events.
+ * Counts the refused actions of a batch. Throws `rate_limited` above the limit per minute. The request rate limit is
+ * not sufficient, because a batch counts as one request and may add up to 20 audit events.
  */
 async function countRefused({ db }: SubmissionDeps, agentId: string, items: number): Promise<void> {
   const retryAfterS = await takeRefusedItems(db, agentId, items)

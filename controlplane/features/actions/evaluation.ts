@@ -88,8 +88,8 @@ function decideAt(place: BoundPlace, asked: Asked): Decision {
 export type Place = Omit<Evaluated, 'decision' | 'environment'>
 
 /**
- * Returns the connectors that the request may go to. A list of one null stands for an action without a connector, which
- * policies alone decide.
+ * Returns the connectors that the request may go to. Returns `[null]` for an action without a connector: the policies
+ * alone decide such an action.
  */
 function boundsOf({ connectors }: Place): ReadonlyArray<BoundConnector | null> {
   return connectors.length === 0 ? [null] : connectors

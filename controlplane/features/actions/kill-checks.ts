@@ -6,7 +6,7 @@ import type { ActionRulesSource } from './rules.ts'
 
 /** Matches stored actions against kill switches. */
 export type ActionKillChecks = {
-  /** Reports whether any kill switch is in force. Callers skip `of` when none is. */
+  /** Reports whether any kill switch is in force. When none is in force, callers need not call `of`. */
   isAnything(): boolean
   /**
    * Returns the kill switch that covers the stored action, or null. `inForce` defaults to all kill switches in force.

@@ -1,8 +1,8 @@
 import type { Query } from '../../db/query.ts'
 
 /**
- * Maximum number of refused batch actions that one agent may store per minute. Up to 60 refused single requests come in
- * addition.
+ * Maximum number of refused batch actions that one agent may store per minute. In addition, an agent may have up to
+ * 60 refused single requests per minute.
  */
 const REFUSED_ITEMS_PER_MINUTE = 540
 

@@ -61,8 +61,8 @@ export type Submission = {
 }
 
 /**
- * The reply to a submission, as stored for its idempotency key. The stored reply has no token, because each repeated
- * reply signs the token again.
+ * The reply to a submission, as stored for its idempotency key. The stored reply has no token, because the token is
+ * signed again for each repeated reply.
  */
 export type Submitted = {
   readonly id: string
@@ -244,8 +244,8 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
 }
 
 /**
- * Returns the rule that the card names. The rule of a platform policy includes its owner, because a tenant can change
- * neither the rules nor the approvers of the platform team.
+ * Returns the rule that the card names. The text for a platform policy includes its owner, because a tenant can
+ * change neither the rules nor the approvers of the platform team.
  */
 function ruleOf(decision: Evaluated['decision']): string | null {
   const { decisive } = decision

@@ -46,9 +46,9 @@ export async function listAgentsIn(q: ScopedQuery): Promise<readonly AgentRow[]>
 }
 
 /**
- * SQL condition for an agent that has ended: all its workloads are bare pods, Jobs or bare Sandboxes, and none of their
- * pods exists any more. An agent with another workload, such as a Deployment, has not ended while it has no pod,
- * because the workload creates new pods.
+ * SQL condition for an agent that has ended: all its workloads are bare pods, Jobs or bare Sandboxes, and none of
+ * their pods exists any more. An agent with any other workload, such as a Deployment, never counts as ended, because
+ * the workload can create new pods.
  */
 export const HAS_ENDED = `source = 'kubernetes' and status = 'active'
   and jsonb_array_length(coalesce(metadata->'workloads', '[]')) > 0

@@ -169,7 +169,7 @@ function refuseManaged(agent: AgentRow): void {
   throw new ChaperoneError('conflict', { error: `Managed by ${agent.managedBy}; edit the manifest` })
 }
 
-/** Throws `validation` for a name that a new agent may not have. Known agents keep such names. */
+/** Throws `validation` for a name that a new agent may not have. Existing agents may keep such names. */
 export function assertPlainName(name: string): void {
   parseInput(NewName, { name })
 }

@@ -20,9 +20,9 @@ import { type ApprovalRow, getUsableApproval } from './rows.ts'
 import { insertApproval, insertApprovedHold } from './store.ts'
 
 /**
- * Answers the hold of a request that belongs to an execution; returns undefined for every other request. An approval of
- * the action releases one hold of one execution. Without an approval, the function opens one, and the gateway refuses
- * the request at once. The decision token then stays invalid until the approval renews it.
+ * Answers the hold of a request that belongs to an execution; returns undefined for every other request. An approval
+ * of the action releases one hold of one execution. When the action has no approval, the function opens an approval,
+ * and the gateway refuses the request at once. The decision token is then invalid until the approval renews it.
  */
 export async function holdOfExecution(
   q: Query,
@@ -56,8 +56,8 @@ export async function holdOfExecution(
 
 /**
  * Returns the approval of the action if it covers this hold and its approvers still have the right to answer. An
- * approval that an earlier execution opened covers the same request under the same rules. An approval of the submission
- * covers every hold that requires no additional groups.
+ * approval that was opened by a hold of an earlier execution covers the same request under the same rules. An
+ * approval that was opened when the action was submitted covers every hold that requires no additional groups.
  */
 async function releasingApproval(
   q: Query,

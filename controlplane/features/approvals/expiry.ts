@@ -33,8 +33,8 @@ export async function appendExpired(
 }
 
 /**
- * Expires overdue approvals: every second while any approval is pending, otherwise every 30 s. Call `wake` when an
- * approval was opened.
+ * Expires overdue approvals: every second while any approval is pending, otherwise every 30 s. The function that
+ * opens an approval must call `wake`.
  */
 export type ExpirySweeper = Disposable & { wake(): void }
 
@@ -77,7 +77,7 @@ export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: Ended
     wake() {
       // A running sweep may have read the approvals before the new approval was stored, so another sweep follows.
       isWoken = true
-      // A due sweep keeps its time: approvals that are opened in quick succession must not postpone it.
+      // Does not postpone a sweep that is due within a second, because approvals may be opened in quick succession.
       if (!isRunning && dueAt - performance.now() > BUSY_MS) schedule(BUSY_MS)
     },
     [Symbol.dispose]() {

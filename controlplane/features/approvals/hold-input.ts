@@ -10,8 +10,9 @@ import { getGateway } from '../gateways/rows.ts'
 import type { ApprovalRow, CardFacts } from './rows.ts'
 
 /**
- * The gateway that requests a hold. `podUid`: pod of a gateway process that authenticated with a pod token, which names
- * its only agent. The route has already compared this agent with the agent of the hold.
+ * The gateway that requests a hold. `podUid`: pod of a gateway process that authenticated with a pod token. The pod
+ * token names the only agent of the process, and the route has already compared this agent with the agent of the
+ * hold.
  */
 export type HoldOwner = {
   readonly gatewayId: string
@@ -24,18 +25,21 @@ export type HoldInput = {
   readonly owner: HoldOwner
   readonly body: HoldBody
   readonly orgId: string
-  /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
+  /** Returns the kill switches that were already broadcast to gateways but are not stored in the database yet. */
   readonly announcedKills: () => readonly KillEntry[]
   /** Namespaces of the platform team, whose policies permit no grants. */
   readonly platformNamespaces: ReadonlySet<string>
   /** Ids of the grants whose answers are confirmed; null where answers need no confirmation. */
   readonly confirmedGrants: readonly string[] | null
-  /** Running executions. A hold of the request of an execution ends the execution, or is released by its approval. */
+  /**
+   * Running executions. If the held request belongs to an execution, either the approval of the execution releases
+   * the hold, or the hold ends the execution.
+   */
   readonly executions: HeldExecutions
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 }
 
-/** A hold whose gateway was identified. `instance`: null for a request from outside of a pod. */
+/** A hold whose gateway was identified. `instance`: the agent's instance; null for a request from outside a pod. */
 export type IdentifiedHold = HoldInput & { readonly instance: Instance | null }
 
 /** Returns the facts of a held request that the approval card shows. */

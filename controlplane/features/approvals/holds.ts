@@ -75,7 +75,10 @@ async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise
   refuseForeign({ agents: foreign.map((agent) => agent.name) })
 }
 
-/** Rejects a request that passed its gateway before the kill switch reached this gateway. */
+/**
+ * Rejects a request under a kill switch. The gateway may have admitted the request before it received the kill
+ * switch.
+ */
 async function refuseKilled(
   q: Query,
   { owner, body, instance, announcedKills }: IdentifiedHold,

@@ -10,13 +10,13 @@ export type UsableApproval = Pick<
 > & {
   /** Full name of the gateway that holds the request, `namespace/name`; null for the kind `action`. */
   readonly gateway: string | null
-  /** Full name of the claim that has the Sandbox of the held request now; null without one. */
+  /** Full name of the claim that owns the Sandbox of the held request at present; null when no claim owns it. */
   readonly claim: string | null
 }
 
 /**
- * Returns pending approvals, and approved ones that were answered within the last `windowS` seconds and not used yet.
- * Locks these rows until the transaction ends.
+ * Returns the pending approvals, and the approvals that were approved within the last `windowS` seconds and are not
+ * used yet. Locks these rows until the transaction ends.
  */
 export async function lockUsableApprovals(
   q: Query,
@@ -55,6 +55,6 @@ export async function cancelApprovals(
     [ids, end.by, end.via, end.note],
   )
   const [first] = rows
-  // One message suffices, because each receiver reads all ended holds from the database.
+  // One message is sufficient, because each replica that receives it reads all ended holds from the database.
   if (first !== undefined) await q.query('select pg_notify($1, $2)', [SYNC_CHANNEL, first.id])
 }

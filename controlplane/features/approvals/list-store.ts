@@ -12,7 +12,7 @@ export type ApprovalFilter = {
 
 /**
  * Maximum number of characters of all cards in one response. The limit bounds the memory of the browser, because one
- * card may have a megabyte.
+ * card may have a size of a megabyte.
  */
 const MAX_PAGE = 8 * 1024 * 1024
 

@@ -4,8 +4,8 @@ const KILL_LOCK = "hashtextextended('approvals and stops', 0)"
 
 /**
  * Takes a shared advisory lock until the transaction ends. Transactions that open or join an approval take the lock
- * before they read the kill switches. A concurrent activation of a kill switch is then either read by this transaction,
- * or cancels the approval that this transaction stored.
+ * before they read the kill switches. Therefore, either such a transaction reads a kill switch that is activated
+ * concurrently, or the activation cancels the approval that the transaction stored.
  */
 export async function shareOpeningLock(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock_shared(${KILL_LOCK})`, [])
@@ -23,8 +23,8 @@ export async function lockForHold(q: Query, orgId: string, agent: string): Promi
 }
 
 /**
- * Takes the exclusive advisory lock, which waits for the end of all transactions that open or join approvals.
- * Transactions that take the shared lock later read the new kill switch.
+ * Takes the exclusive advisory lock, and so waits for the end of all transactions that open or join approvals.
+ * Transactions that take the shared lock afterwards read the new kill switch.
  */
 export async function excludeOpening(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock(${KILL_LOCK})`, [])

@@ -44,7 +44,7 @@ export type CardFacts = InstanceFact & {
   readonly pins?: readonly PinView[] | undefined
   /** Rules that hold the request; absent if no grant can cover it, and on cards of older versions. */
   readonly held_by?: HeldBy
-  /** True for an access request, for which no request waits. */
+  /** True for an access request, which is opened without a held request. */
   readonly access_request?: boolean
 }
 

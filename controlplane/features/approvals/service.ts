@@ -35,11 +35,11 @@ export type ApprovalsDeps = {
   /** Resolves whether RBAC of the cluster lets an approver group answer. Absent outside a cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
   /**
-   * Confirms earlier answers before an approving answer, and the answers of grants before a hold. Default: answers
-   * count without a confirmation.
+   * Confirms that the approver of an earlier answer still has the right to give it: before an approving answer, and
+   * before a grant releases a hold. Default: answers count without a confirmation.
    */
   readonly confirmAnswer?: ConfirmAnswer | undefined
-  /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
+  /** Returns the kill switches that were already broadcast to gateways but are not stored in the database yet. */
   readonly announcedKills: () => readonly KillEntry[]
   /** Namespaces of the platform team, whose policies permit no grants. */
   readonly platformNamespaces: ReadonlySet<string>
@@ -96,8 +96,8 @@ export type Approvals = {
    */
   respond(answer: Respond): Promise<Response>
   /**
-   * Withdraws an approval that no gateway has used yet, or the user's own answer to an approval that is still pending.
-   * Returns the status afterwards. Throws `not_found`, and `conflict` if nothing can be withdrawn any more.
+   * Withdraws an approval that no gateway has used yet, or the user's own answer to an approval that is still
+   * pending. Returns the new status. Throws `not_found`, and `conflict` if nothing can be withdrawn any more.
    */
   withdraw(withdrawal: Withdrawal): Promise<ApprovalStatus>
   /** Lists the approvals of agents in the given namespaces. */
@@ -113,7 +113,7 @@ export type Approvals = {
    * the cluster.
    */
   grantObjects(): Promise<readonly GrantObject[]>
-  /** Returns the usable grants that may approve a held request; parameters and rules are not compared. */
+  /** Returns the usable grants that may approve a held request. Does not compare parameters and rules. */
   grantsFor(asked: GrantQuestion): Promise<readonly GrantRow[]>
   /**
    * Revokes a grant, and cancels the holds that the grant released and that no request has used. Throws `not_found` for
@@ -211,9 +211,8 @@ export async function cancelApproval(q: Query, id: string, agent: string): Promi
 }
 
 /**
- * Takes the lock of transactions that open approvals, before the caller reads the kill switches. A concurrent
- * activation of a kill switch is then either read by this transaction, or cancels the approval that this transaction
- * opens.
+ * Takes the lock of `shareOpeningLock`. The caller must take the lock before it reads the kill switches: a concurrent
+ * activation then cancels the approval that the caller opens, unless the caller has read the new kill switch.
  */
 export function lockForOpening(q: Query): Promise<void> {
   return shareOpeningLock(q)

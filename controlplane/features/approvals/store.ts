@@ -12,8 +12,8 @@ export type ApprovalInput = Pick<
 > & { readonly timeoutS: number; readonly asker?: string | undefined }
 
 /**
- * Inserts the approval. The time to its expiry begins with this statement and not with the transaction, which may have
- * waited for locks.
+ * Inserts the approval. The time to its expiry begins with this statement. It does not begin with the transaction,
+ * because the transaction may have waited for locks.
  */
 export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
@@ -76,19 +76,19 @@ export async function insertApprovedHold(
 }
 
 /**
- * Columns that a statement returns for approvals that it ends. The column `isNotified` notifies the replicas at commit,
- * and each replica then notifies its gateways.
+ * Columns that a statement returns for approvals that it ends. The column `isNotified` sends a notification to the
+ * replicas at commit; each replica then notifies its gateways.
  */
 export const ENDED_COLUMNS = `${APPROVAL_COLUMNS}, pg_notify('${SYNC_CHANNEL}', id) as "isNotified"`
 
 /**
- * Key of a hold. The gateway process computes the binding (hash of the request), so the key also contains the agent: a
- * sidecar must not use a hold of another agent of its Gateway.
+ * Key of a hold. The key contains the agent, because the gateway process computes the binding (hash of the request):
+ * a sidecar must not be able to use the hold of another agent of its Gateway.
  */
 export type HoldKey = { readonly gatewayId: string; readonly binding: string; readonly agent: string }
 
 /**
- * Returns the hold that covers exactly this request: the pending one, otherwise an unused approval that was given at
+ * Returns the hold that covers exactly this request: the pending hold, otherwise an unused approval that was given at
  * most `windowS` seconds ago and whose approvers still have the right to answer. Ignores overdue holds.
  */
 export async function findCoveringHold(

@@ -12,9 +12,9 @@ import { searchAudit } from './search-store.ts'
 
 export type Evidence = {
   /**
-   * Returns a page of events, newest first. `cursor`: the field `next_cursor` of the previous page. A page of a search
-   * can have fewer events than `limit`, or none, although it has a `next_cursor`: the next page continues the search in
-   * older events.
+   * Returns a page of events, newest first. `cursor`: the field `next_cursor` of the previous page. A page with a
+   * `next_cursor` can have fewer events than `limit`, or none. The next page then continues the search in older
+   * events.
    */
   search(
     namespaces: Namespaces,

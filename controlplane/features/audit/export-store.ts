@@ -22,19 +22,26 @@ export type AuditExportRow = {
   readonly created_at: Date
   /** Details of the event as JSON text. */
   readonly details: string
-  /** Action type in the details of the event, otherwise that of the event's action request. */
+  /**
+   * Action type in the details of the event; if the details have none, the action type of the event's action request.
+   */
   readonly action_type: string | null
-  /** Resource in the details of the event as JSON text, otherwise that of the event's action request. */
+  /**
+   * Resource in the details of the event as JSON text; if the details have none, the resource of the event's action
+   * request.
+   */
   readonly resource: string | null
 }
 
-/** Columns of an event `e` and of the event `requested` of its action. */
+/**
+ * Columns of an audit event (alias `e`) and of the event `action.requested` of the same action (alias `requested`).
+ */
 export const AUDIT_COLUMNS = `e.id, e.event_type, e.org_id, e.agent_id, e.user_id, e.action_request_id, e.created_at,
        e.details::text as details,
        coalesce(e.details->>'action_type', requested.details->>'action_type') as action_type,
        coalesce(e.details->'resource', requested.details->'resource')::text as resource`
 
-/** Joins the event `action.requested` of the action of an event `e`. */
+/** Joins an event `e` with the event `action.requested` of the same action. */
 export const REQUESTED = `left join lateral (
        select r.details from audit_events r
        where r.action_request_id = e.action_request_id and r.event_type = 'action.requested' order by r.id limit 1

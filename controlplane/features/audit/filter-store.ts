@@ -2,8 +2,8 @@ import { AuditEventType } from '../../../core/wire/audit.ts'
 import type { AuditFilter } from './export-store.ts'
 
 /**
- * SQL conditions of a search. PostgreSQL evaluates `indexed` by an index. No index covers `searched`, so the number of
- * events for which `searched` is evaluated must be limited.
+ * SQL conditions of a search. PostgreSQL evaluates `indexed` by an index. No index covers `searched`, so the caller
+ * must limit the number of events for which `searched` is evaluated.
  */
 export type AuditConditions = {
   readonly indexed: readonly string[]
@@ -23,11 +23,14 @@ const FREQUENT: ReadonlySet<string> = new Set([
 ])
 const INDEXED = new Set<string>(AuditEventType.options.filter((type) => !FREQUENT.has(type)))
 
-/** SQL expression for the text of an event that a search text is compared with. */
+/** SQL expression for the text of an event in which the search looks for the search text. */
 export const SEARCHED =
   "lower(concat_ws(' ', e.event_type, e.agent_id, e.user_id, e.action_request_id, e.details::text))"
 
-/** Returns the conditions of a search in events with ids below `before` (null: all events). */
+/**
+ * Returns the SQL conditions of a search in events with ids below `before`. When `before` is null, the conditions
+ * apply to all events.
+ */
 export function auditConditions(orgId: string, filter: AuditFilter, before: number | null): AuditConditions {
   const values: unknown[] = [orgId]
   const lists = { indexed: ['e.org_id = $1'], searched: [] as string[] }

@@ -5,19 +5,22 @@ import { auditConditions } from './filter-store.ts'
 export type AuditSearch = {
   readonly events: readonly AuditExportRow[]
   /**
-   * Id before which the next page begins; null at the end of the log. Also set after a search that stopped at its
-   * maximum number of read events, even if it found fewer events than the limit.
+   * Id before which the next page begins; null at the end of the log. A search that stops at its maximum number of
+   * read events also has an id here, even if the page has fewer events than `limit`.
    */
   readonly next: number | null
 }
 
 /**
  * Maximum number of events that a page of a search reads. The maximum bounds the time of a page (about 50 ms on two
- * cores) for a text that occurs in few events, or in none.
+ * cores) when few events, or none, contain the text.
  */
 const MAX_SEARCHED = 20_000
 
-/** Returns at most `limit` events with ids below `before` (null: the newest), newest first. */
+/**
+ * Returns at most `limit` events with ids below `before`, newest first. When `before` is null, begins with the newest
+ * event.
+ */
 export async function searchAudit(
   q: ScopedQuery,
   orgId: string,
@@ -41,11 +44,11 @@ export async function searchAudit(
   const maxPlace = `$${values.length + 2}::bigint`
   const rows = await q.rows<FoundRow>(given, (within) => {
     const events = `from audit_events e where ${[...indexed, within.namespace('e.namespace')].join(' and ')}`
+    // The limit of a search is in the inner query, because PostgreSQL plans the input of a window function for all rows.
+    // The value of this limit comes from a subquery, so that the planner does not know the value. With a known limit, the
+    // planner sorts all rows when it expects fewer rows than the limit.
     const read = isSearch
-      ? // The limit is in the inner query, because PostgreSQL plans the input of a window function for all rows. The
-        // limit is a subquery, so that its value is unknown during planning: the planner sorts all rows when it expects
-        // fewer rows than a known limit.
-        `select e.*, (${searched.join(' and ')}) is true as "isFound", row_number() over (order by e.id desc) = ${maxPlace} as "isEnd"
+      ? `select e.*, (${searched.join(' and ')}) is true as "isFound", row_number() over (order by e.id desc) = ${maxPlace} as "isEnd"
            from (select e.* ${events} order by e.id desc limit (select ${maxPlace})) e order by e.id desc`
       : `select e.*, true as "isFound", false as "isEnd" ${events} order by e.id desc limit ${limitPlace}`
     return `select ${AUDIT_COLUMNS}, e."isFound", e."isEnd"

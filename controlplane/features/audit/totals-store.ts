@@ -20,9 +20,9 @@ const STORE_EVERY = 10_000
 const MAX_PURGES = 3
 
 /**
- * Returns the number of events. Adds the newer events to the cached or stored count. The caller may cache only
- * `settled`, which counts events older than 5 minutes: no transaction in progress can still commit an event with a
- * smaller id.
+ * Returns the number of events: the cached or stored count plus the number of newer events. The caller may cache only
+ * `settled`, which counts events older than 5 minutes, because no transaction in progress can still commit such an
+ * event.
  */
 export async function countAuditEvents(
   q: Query,

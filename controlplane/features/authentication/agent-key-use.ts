@@ -18,8 +18,8 @@ const MAX_TOGETHER = 256
 
 /**
  * Creates the look-up of agent keys. The look-up also counts the request for the rate limit. Requests that arrive
- * during a look-up share the next look-up, so each result is at least as new as its request. Resolves to null for an
- * unknown key or an inactive agent.
+ * during a look-up share the next look-up, so that no request gets a result that was read before the request arrived.
+ * Resolves to null for an unknown key or an inactive agent.
  */
 export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | null> {
   const use = createBatcher((shown: readonly ShownKey[]) => useAll(db, shown), {
@@ -32,7 +32,7 @@ export function createAgentKeyUse(db: Db): (key: string) => Promise<KeyUse | nul
 const MAX_WINDOWS = 1_000
 
 /**
- * Creates the rate limit of agents for the time in which the database does not answer. Each replica applies the limit
+ * Creates the rate limit that applies to agents while the database does not answer. Each replica applies the limit
  * separately.
  */
 export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']) => KeyUse {
@@ -49,8 +49,8 @@ export function createUncheckedUse(nowMs: () => number): (agent: KeyUse['agent']
 type Asked = ShownKey & { wanted: number; taken: number }
 
 /**
- * Returns the results in the order of the requests. When several requests have the same key, the first ones are
- * admitted.
+ * Returns the results in the order of the requests. When the rate limit does not admit all requests of a key, the
+ * first requests are admitted.
  */
 async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (KeyUse | null)[]> {
   const asked = new Map<string, Asked>()
@@ -68,7 +68,7 @@ async function useAll(db: Db, shown: readonly ShownKey[]): Promise<readonly (Key
 
 /**
  * Returns the agent whose key has this hash. The database also returns agents whose keys only have the same prefix;
- * these have no count and are skipped.
+ * these agents have no count and are skipped.
  */
 function agentOf(agents: readonly KeyedAgent[], { sha256: shown }: ShownKey): KeyedAgent | undefined {
   return agents.find((agent) => agent.admitted !== null && isSameHash(agent.apiKeySha256, shown))

@@ -1,6 +1,6 @@
 import type { Query } from '../../db/query.ts'
 
-/** Updates the last use of an approver key at most once a minute. */
+/** Stores the current time as the last use of an approver key, at most once a minute. */
 export async function touchApproverKey(q: Query, id: string): Promise<void> {
   await q.query(
     `update approver_keys set last_used_at = now()

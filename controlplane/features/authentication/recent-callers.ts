@@ -7,7 +7,7 @@ import { URGENT_MS, withinMs } from '../../urgent.ts'
 
 export type RecentCallersOptions = { readonly nowMs?: () => number; readonly patienceMs?: number }
 
-/** Rights that are cached: those that the routes of kill switches require. */
+/** Rights that are cached. The routes of kill switches require these rights. */
 const REMEMBERED = ['killswitches/activate', 'killswitches/lift'] as const
 const REACHES = ['cluster', 'namespaces'] as const satisfies readonly Reach[]
 /** Time in milliseconds for which a cached review is accepted while the cluster or the database does not answer. */
@@ -30,10 +30,10 @@ type Shown = { readonly key: string; readonly expiresAtMs: number | null }
 type Find = () => Promise<UserPrincipal | undefined>
 
 /**
- * Caches recent users of the cluster on this replica, with their rights on kill switches, so that kill switches do not
- * depend on the API server or the database. An urgent request is authenticated within `URGENT_MS`. If necessary, the
- * cache authenticates the user, who is then marked as `unchecked`. The cache contains hashes of tokens and no tokens.
- * `nowMs`: monotonic clock.
+ * Caches recent users of the cluster on this replica, with their rights on kill switches, so that kill switches do
+ * not depend on the API server or the database. An urgent request is authenticated within `URGENT_MS`. When the API
+ * server or the database does not answer in time, the cache authenticates the user and marks the principal as
+ * `unchecked`. The cache contains hashes of tokens and no tokens. `nowMs`: monotonic clock.
  */
 export function withRecentCallers(
   callers: ClusterCallers,
@@ -76,7 +76,7 @@ export function withRecentCallers(
   async function usual(shown: Shown, find: Find): Promise<UserPrincipal | undefined> {
     const principal = await found(shown, find)
     const isNew = nowMs() - (recent.get(shown.key)?.atMs ?? Number.NEGATIVE_INFINITY) > RIGHTS_MS
-    // The rights are cached at the first request of a user, also if the request only reads. Otherwise a later urgent
+    // The rights are cached at the first request of a user, even if this request only reads. Otherwise a later urgent
     // request of this user would find no cached rights.
     if (principal !== undefined && isNew) remember(shown, principal).catch(() => undefined)
     return principal
@@ -86,7 +86,7 @@ export function withRecentCallers(
     try {
       return await withinMs(checked(shown, find), patienceMs)
     } catch (error) {
-      // Only a missing answer falls back to the cache. Any other error of the review rejects the request.
+      // Uses the cache only when the review has no answer. Any other error of the review rejects the request.
       if (error instanceof ChaperoneError && error.code !== 'not_ready') throw error
       const known = fromMemory(shown)
       if (known !== undefined) return known

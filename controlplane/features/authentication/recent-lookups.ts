@@ -5,7 +5,7 @@ import { SESSION_LIFE } from '../sessions/rows.ts'
 
 /**
  * Resolves the principals of secrets from the database. Omits secrets without an active principal. `turn`: name of a
- * queue. Look-ups with one name are first in, first out; the queues take turns.
+ * queue. Each queue is first in, first out. The queues take turns, so that no queue delays the others.
  */
 export type Lookup<T> = (secrets: readonly string[], turn: string) => Promise<ReadonlyMap<string, T>>
 

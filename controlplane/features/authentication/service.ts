@@ -19,8 +19,8 @@ import { createRecentAnswers, type Lookup } from './recent-lookups.ts'
 
 export type Identities = Identify & {
   /**
-   * Caches the valid sessions. An urgent request is then authenticated from the cache, also if its user has not used
-   * this replica before. Rejects when the database does not answer.
+   * Caches the valid sessions. An urgent request can then be authenticated from the cache, even if its user has not
+   * used this replica before. Rejects when the database does not answer.
    */
   preloadSessions(): Promise<void>
 }
@@ -133,8 +133,8 @@ type KnownSession = readonly [id: string, row: SessionUser]
 
 /**
  * Chooses among several session cookies of one request: the session whose page secret the request contains, otherwise
- * the session with the highest role, otherwise the oldest session. A cookie that a server on another port planted
- * therefore cannot replace the user's session.
+ * the session with the highest role, otherwise the oldest session. The choice is necessary because a server on
+ * another port of the same host can set a cookie, which must not replace the user's session.
  */
 function chooseSession(sessions: readonly KnownSession[], pageSecret: string | undefined) {
   const own = sessions.find(([, row]) => isPageOf(row, pageSecret))
@@ -149,7 +149,7 @@ function isPageOf({ pageSecretHash }: SessionUser, pageSecret: string | undefine
 type ShownSession = {
   readonly pageSecret: string | undefined
   readonly isUrgent: boolean
-  /** Returns the milliseconds that remain until an urgent request must be answered. */
+  /** Returns the remaining time in milliseconds until an urgent request must be answered. */
   readonly remainingMs: () => number
 }
 

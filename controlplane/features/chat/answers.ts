@@ -144,7 +144,7 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
 }
 
 /**
- * Resolves the user with groups that the identity provider confirmed within the last five minutes. Sessions have the
+ * Resolves the user with groups that the identity provider confirmed within the last five minutes. A session has the
  * same limit.
  */
 async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserRow): Promise<UserRow> {

@@ -22,8 +22,8 @@ export type BotCheckDeps = {
 const EVERY_MS = 60_000
 
 /**
- * Identifies the bots of stored chat tokens that the provider has not identified yet: tokens of manifests, and tokens
- * that were stored while the provider was unreachable. Runs at the start and every minute. The results take effect with
+ * Identifies the bots of stored chat tokens whose bot is still unknown, because the tokens come from manifests or
+ * were stored while the provider was unreachable. Runs at the start and every minute. The results take effect with
  * the next version of the configuration.
  */
 export function createBotCheck(deps: BotCheckDeps): Disposable {

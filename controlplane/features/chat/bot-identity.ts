@@ -15,7 +15,7 @@ const Identity = z
     return { teamId: team_id ?? null, botId: bot_id ?? null, userId: user_id ?? null }
   })
 const NOBODY: BotIdentity = { teamId: null, botId: null, userId: null }
-/** Error codes after which a token never becomes valid again. */
+/** Error codes of the provider for a token that can never become valid again. */
 const REFUSED: ReadonlySet<string> = new Set(['invalid_auth', 'token_revoked', 'account_inactive'])
 
 /**

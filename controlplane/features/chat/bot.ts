@@ -10,14 +10,15 @@ import { readSetting } from '../settings/rows.ts'
 import { type BotIdentity, type ChatBotRow, listChatBots } from './bot-store.ts'
 
 /**
- * Resolves the bot of a chat token. Null when the chat provider is unreachable or returns no identity. Never rejects.
+ * Resolves the bot of a chat token. Resolves to null when the chat provider is unreachable or returns no identity.
+ * Never rejects.
  */
 export type IdentifyBot = (token: string) => Promise<BotIdentity | null>
 
 export type ApprovalsBotDeps = {
   readonly orgId: string
   readonly keyring: Keyring
-  /** Look-up of the bot of a chat token. When absent, tokens are compared with each other only. */
+  /** Resolves the bot of a chat token. When absent, only equal tokens count as tokens of the same bot. */
   readonly identifyBot?: IdentifyBot | undefined
 }
 
@@ -77,14 +78,17 @@ export async function approvalsBotConnectors(
 }
 
 /**
- * Returns the chat token in a credential; null when the credential contains none. A Connector of another type may also
- * send requests to the chat, but only a chat token authenticates there.
+ * Returns the chat token in a credential; null when the credential contains none. The credential of a Connector of
+ * any type may contain a chat token, because the Connector may send requests to the chat.
  */
 export function chatTokenOf({ type, token }: Credential): string | null {
   return chatTokenIn(token) ?? (type === 'chat' ? bare(token) : null)
 }
 
-/** Returns the Connectors of types other than `chat` that lead to the chat by base URL, upstream or credential. */
+/**
+ * Returns the Connectors of types other than `chat` that can send requests to the chat: their base URL or upstream is
+ * a chat host, or their credential is a chat token.
+ */
 export function connectorsToChat(keyring: Keyring, rows: readonly ConnectorRow[]): readonly ConnectorRow[] {
   const leads = ({ id, credential, spec }: ConnectorRow): boolean => {
     const urls = [spec.baseUrl, spec.upstream.url].filter((url) => url !== undefined)
@@ -104,8 +108,8 @@ function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean {
 }
 
 /**
- * Maximum number of Connectors of other types that lead to the chat. The policies of the approvals channel name these
- * Connectors. Connectors beyond the limit get no credential.
+ * Maximum number of Connectors of other types that can send requests to the chat. The policies of the approvals
+ * channel name these Connectors. Connectors beyond the limit get no credential.
  */
 export const MAX_CONNECTORS_TO_CHAT = 500
 

@@ -33,10 +33,11 @@ export type CardRow = {
 }
 
 /**
- * Queues the chat messages that are due: cards of new approvals, updates of cards whose nonce is used while the
- * approval is still pending, outcomes, and the cancellation of an approval whose message shows an outcome already. The
- * query reads the table of approvals, so that messages do not depend on the replica or channel of an answer. Does
- * nothing until the chat is configured. An update that failed permanently is not queued again.
+ * Queues the chat messages that are due: the card of each new approval; an update of each card whose nonce is used
+ * while the approval is still pending; the outcome of each ended approval; and the cancellation of each approval
+ * whose message already shows an earlier outcome. The query reads the table of approvals, so that messages do not
+ * depend on the replica or channel of an answer. Does nothing until the chat is configured. An update that failed
+ * permanently is not queued again.
  */
 export async function queueChatMessages(q: Query, orgId: string): Promise<void> {
   await q.query(
@@ -120,8 +121,8 @@ export async function closeChatMessage(
 }
 
 /**
- * Admits a callback with the signature time `timestamp` (epoch seconds). The time must be within the window by the
- * clock of the database, and no replica may have received the callback before.
+ * Admits a callback with the signature time `timestamp` (epoch seconds). The time must be within the permitted time
+ * window by the clock of the database, and no replica may have received the callback before.
  */
 export async function admitCallback(
   q: Query,

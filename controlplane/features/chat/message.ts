@@ -15,8 +15,8 @@ export const APPROVE = 'approve'
 export const DENY = 'deny'
 
 /**
- * Maximum number of characters of the parts of a message, because the provider rejects longer messages. A card with
- * shortened content has no approve button.
+ * Maximum number of characters of one fact in a message. The provider rejects longer messages. A card with shortened
+ * content has no approve button.
  */
 const MAX_FACT = 1_500
 const MAX_PARAMETERS = 6_000
@@ -154,8 +154,8 @@ function cut(text: string, length: number): string {
 }
 
 /**
- * Replaces characters that are invisible, reorder text or break lines by their code points, so that an agent cannot
- * disguise the content of a card.
+ * Replaces characters that are invisible, reorder text or break lines. Writes their code points instead, so that an
+ * agent cannot disguise the content of a card.
  */
 function visible(text: string, keepsLines = false): string {
   return text.replace(HIDDEN, (character) =>

@@ -75,7 +75,7 @@ async function post(deps: ChatDeps, { subjectId }: Leased, signal: AbortSignal):
   }
 }
 
-/** Returns the approval card as a chat message, with a new nonce. */
+/** Returns the approval as a chat message, and the new nonce of its buttons. */
 function drawn({ dashboardUrl }: ChatDeps, row: ApprovalRow) {
   const nonce = randomToken()
   return { nonce, message: approvalMessage(approvalCard(row), { dashboardUrl, nonce }) }

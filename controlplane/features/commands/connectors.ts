@@ -31,7 +31,8 @@ export function createConnectorCommands(deps: CommandDeps): Record<Names, Comman
     }),
     'connectors.remove': async (gateway, input) => {
       const { id } = parsed(ConnectorRemove, input)
-      // The session is required because requests to the hosts of a removed Connector may pass without a decision.
+      // A session of a user is required, because requests to the hosts of a removed Connector may pass without a
+      // decision.
       const requireSession = await sessionRequirement(deps)
       requireSession('Changes of Connectors require')
       await remove(deps, gateway, id)

@@ -43,10 +43,10 @@ export type CommandHandler = (
 export type RequireSession = (what: string) => void
 
 /**
- * Returns a function that throws `forbidden` for changes that loosen rules, if approvals require the session of a user.
- * The tokens of the gateway do not suffice: every process of the same operating-system account can read these tokens,
- * and an agent could loosen the rules for its own requests. Must be called before a transaction, because the function
- * reads the database.
+ * Returns a function that throws `forbidden` for changes that loosen rules, if approvals require the session of a
+ * user. The tokens of the gateway are not sufficient: every process of the same operating-system account can read
+ * these tokens, and an agent could loosen the rules for its own requests. Must be called before a transaction,
+ * because the function reads the database.
  */
 export async function sessionRequirement({
   isTokenRestricted,

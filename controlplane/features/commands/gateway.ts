@@ -20,7 +20,7 @@ export function createGatewayCommands(
   return {
     'kill-switch': async ({ gatewayId, name, restriction }, input, stop) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
-      // The session is checked for a lift only: an activation must not wait for the database.
+      // Only a lift needs the check of the session: an activation must not wait for the database.
       if (!active) (await sessionRequirement(deps))('Lifting a kill switch requires')
       const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
       return deps.killSwitch.set({

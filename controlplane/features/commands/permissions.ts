@@ -96,8 +96,8 @@ async function warningsOf(
 }
 
 /**
- * Reports whether the permission can only tighten the rules. Any other permission may override a stricter permission,
- * because the permission with the narrower pattern decides.
+ * Reports whether the permission can only make decisions stricter. Any other permission may override a stricter
+ * permission, because the permission with the narrower pattern decides.
  */
 function isStricter(decision: PermissionSet['decision'], replaced: string | undefined): boolean {
   return decision === 'deny' || (decision === 'require_approval' && replaced === 'allow')

@@ -31,8 +31,8 @@ export function authOf(spec: ConnectorSpec): NonNullable<ConnectorSpec['auth']> 
 }
 
 /**
- * Returns the hosts that only one connector of a gateway may govern. A base URL behind configured domains is excluded,
- * because several connectors may reach the same instance under different host names.
+ * Returns the hosts that only one connector of a gateway may govern. Omits the host of the base URL if the connector
+ * has configured domains, because several connectors may reach the same instance under different host names.
  */
 function claimedDomains({ name, spec }: Owner): readonly string[] {
   const isBehindDomains = (spec.domains?.length ?? 0) > 0
@@ -92,8 +92,8 @@ export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'b
 }
 
 /**
- * Returns the field of a manifest that claims the domain. Hosts of the connector type itself are claimed by the field
- * `type`.
+ * Returns the manifest field because of which the connector governs the domain. For a host that belongs to the
+ * connector type, the field is `spec.type`.
  */
 export function domainField(
   { domains = [], baseUrl }: Pick<ConnectorSpec, 'domains' | 'baseUrl'>,
@@ -104,7 +104,7 @@ export function domainField(
   return baseUrl !== undefined && new URL(baseUrl).hostname === domain ? 'spec.baseUrl' : 'spec.type'
 }
 
-/** Returns sentences for the status of an active connector about missing configuration. */
+/** Returns the warnings of an active connector, as sentences for its status. */
 export function connectorWarnings({
   type,
   endpoint,

@@ -16,7 +16,10 @@ export type ConnectorRow = {
   readonly type: string
   /** Ids of the gateways that the connector serves; empty when it serves every gateway of the installation. */
   readonly gatewayIds: readonly string[]
-  /** Domains in the spec that another connector governs, in lower case, by the id of the Gateway. */
+  /**
+   * Domains of the spec that the connector does not govern because another connector does, in lower case, by the id
+   * of the Gateway.
+   */
   readonly lostDomains: Readonly<Record<string, readonly string[]>>
   readonly spec: ConnectorSpec
   /** Stored credential, encrypted and bound to the id of the row; null when the connector has no credential. */

@@ -55,8 +55,8 @@ export async function placeConnector(q: Query, placement: Placement): Promise<Pl
   const others = await listConnectors(q)
   const domains = ownedDomains({ name: input.type, spec: wanted })
   const same = others.find((row) => isSame(row, { gatewayId, type: wanted.type, domains }))
-  // An absent `endpoint` keeps the stored endpoint: a new token for the same connector must not permit other paths of
-  // its hosts.
+  // Without `endpoint` in the input, the stored endpoint remains: a new token for the same connector must not permit
+  // other paths of its hosts.
   const endpoint = wanted.endpoint ?? same?.spec.endpoint
   const upstream = { ...wanted.upstream, ...permissionsOf(input, same?.spec.upstream) }
   refusePlaintext({ ...wanted, upstream }, placement.path ?? '')
@@ -122,8 +122,8 @@ function refuseOverlaps(
 }
 
 /**
- * Returns the error for a host that another connector governs. If objects can be changed only in their YAML manifests,
- * the error refers to the manifest.
+ * Returns the error for a host that another connector governs. The error refers to the manifest if objects can be
+ * changed only in their YAML manifests.
  */
 function hostTaken(q: Query, host: string, owner: string): ChaperoneError {
   return preventedEdit(q, `${host} already belongs to ${owner}`, {
@@ -205,9 +205,9 @@ export function removeConnector(q: Query, id: string): Promise<void> {
 }
 
 /**
- * Inserts or replaces a connector in the caller's transaction, which records the event. Deletes the short-lived secrets
- * of the replaced row when the new row has no source of such secrets. `before`: the replaced row; undefined for a new
- * connector.
+ * Inserts or replaces a connector in the caller's transaction, which records the event. If the new row has no source
+ * of short-lived secrets, deletes the short-lived secrets of the replaced row. `before`: the replaced row; undefined
+ * for a new connector.
  */
 export async function saveConnector(
   q: Query,

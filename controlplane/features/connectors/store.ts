@@ -11,7 +11,10 @@ export type ConnectorInput = Omit<
   'credential' | 'lostDomains' | 'origin' | 'createdAt' | 'updatedAt'
 > & {
   readonly origin?: RowOrigin | null
-  /** Domains that another connector governs, by Gateway. Default: none. */
+  /**
+   * Domains of the spec that the connector does not govern because another connector does, by the id of the Gateway.
+   * Default: none.
+   */
   readonly lostDomains?: ConnectorRow['lostDomains']
   readonly credential: Sealed | null | undefined
 }
@@ -60,9 +63,9 @@ export async function setCredential(q: Query, id: string, credential: Sealed | n
 }
 
 /**
- * Deletes the short-lived secrets, and the refresh tokens of their sources, of those Connectors in the list that have
- * no source of short-lived secrets, or no stored secret, any more. Must be called in the transaction that writes the
- * Connectors, after the write.
+ * Deletes the short-lived secrets and the refresh tokens of those Connectors in the list that no longer have a source
+ * of short-lived secrets or a stored secret. Must be called in the transaction that writes the Connectors, after the
+ * write.
  */
 export async function deleteUnminted(q: Query, ids: readonly string[]): Promise<void> {
   await q.query(

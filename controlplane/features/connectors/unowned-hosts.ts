@@ -11,8 +11,8 @@ import { listUnownedHosts, type UnownedHostRow } from './unowned-host-store.ts'
 
 export type UnownedHosts = {
   /**
-   * Returns the hosts of refused requests that no connector governs at present, newest first. Covers the period that
-   * retention keeps.
+   * Returns the hosts of refused requests that no connector governs at present, newest first. The list covers the
+   * period for which records are kept.
    */
   list(namespaces: Namespaces, limit: number): Promise<UnownedHost[]>
 }
@@ -59,7 +59,10 @@ function hostOf({ host, why, agents, first, last, ...row }: UnownedHostRow): Fou
   }
 }
 
-/** Merges the rows of a host whose records contain the port with those whose records do not. */
+/**
+ * Merges the rows with the same host and gateway. A host has several rows when only some of its records contain the
+ * port.
+ */
 function merged(rows: readonly Found[]): readonly Found[] {
   const found = new Map<string, Found>()
   for (const row of rows) {
@@ -78,8 +81,8 @@ function merged(rows: readonly Found[]): readonly Found[] {
 }
 
 /**
- * Reports whether a Connector or an egress rule governs the host at present. Either may have been added after the
- * refusal.
+ * Reports whether a Connector or an egress rule governs the host at present. The Connector or the rule may have been
+ * added after the refusal.
  */
 function isOwnedNow(
   { host, port, gateway: name }: Found,

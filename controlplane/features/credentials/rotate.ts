@@ -13,7 +13,7 @@ type RotateDeps = { readonly db: Db; readonly orgId: string }
 
 /**
  * Makes the exchange of a credential due for every Connector that uses the credential. The last secrets stay in use
- * until a refresher has stored the new ones, which takes about a second if the source answers.
+ * until a refresher has stored the new secrets. This takes about a second if the source answers.
  */
 export function rotateCredential({ db, orgId }: RotateDeps, by: Actor, name: string): Promise<Changed> {
   return db.tx(async (q) => {

@@ -37,7 +37,7 @@ export async function readCredential(
 export type MintedRow = {
   readonly connectorId: string
   readonly sourceHash: string | null
-  /** Number of secrets that were minted for the Connector. */
+  /** Number of secrets that were minted for the Connector. It identifies the current secret. */
   readonly serial: number
   readonly secret: Sealed | null
   readonly rotated: Sealed | null
@@ -91,14 +91,14 @@ export function isNarrowed({ spec }: MintedConnector): boolean {
 }
 
 /**
- * SQL condition on a row of `connectors` that is true for a Connector with short-lived secrets (`hasMinted`) that has a
- * stored secret, or `NOTHING_STORED` in its place.
+ * SQL condition on a row of `connectors`. The condition is true for a Connector with short-lived secrets
+ * (`hasMinted`) whose column `credential` contains a stored secret or `NOTHING_STORED`.
  */
 export const MINTS_SQL = `source <> 'api' and credential is not null
   and coalesce(spec -> 'credential' ?| array[${MINTING_FIELDS.map((field) => `'${field}'`).join(', ')}], false)`
 
 /**
- * Returns the credential without the fields for narrowed tokens, because these fields do not change the secret of the
+ * Returns the credential without the fields for narrowed tokens, because these fields do not affect the secret of the
  * Connector.
  */
 function withoutNarrowing(credential: ConnectorSpec['credential']): unknown {

@@ -103,8 +103,8 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
         result = reply
         return reply
       } finally {
-        // The event is recorded after an error too, because the provider may have received the request without an
-        // answer.
+        // The event is also recorded after an error, because the provider may have received the request although its
+        // response did not arrive.
         const { ok, status } = result
         const details = { change: 'credential.tested', connector: row.name, ok, status }
         await recordEvent(db, { orgId, actor: by, type: 'gateway.updated', details })
@@ -126,7 +126,7 @@ async function find({ orgId }: CredentialsDeps, q: Query, given: string): Promis
 
 type Change = {
   readonly given: string
-  /** Target of `given`, read before the transaction. */
+  /** Target of `given` that was read before the transaction. */
   readonly found: Target
   readonly verb: 'set' | 'removed'
   readonly write: (q: Query, target: Target) => Promise<void>

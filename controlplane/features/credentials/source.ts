@@ -66,7 +66,10 @@ const SOURCE_TEXT = {
   none: 'no source',
 } as const satisfies Record<ConnectorCredential['source'], string>
 
-/** Returns the state of the short-lived secret of a connector; null where the stored credential itself is sent. */
+/**
+ * Returns the state of the short-lived secret of a connector; null for a connector whose stored credential itself is
+ * sent.
+ */
 export function mintedView(row: ConnectorRow, minted: MintedRow | undefined): ConnectorView['minted'] {
   if (!hasMinted(row)) return null
   return {

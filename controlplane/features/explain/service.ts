@@ -104,7 +104,7 @@ type Finding = {
   readonly bound: BoundConnector | null
   readonly action: Action | null
   readonly decision: Decision
-  /** Lines that follow the explanation when the verdict depends on the request body. */
+  /** Lines after the explanation that say how the verdict depends on the request body. */
   readonly notes: readonly string[]
 }
 
@@ -132,8 +132,8 @@ function judge(asked: Case): Finding {
 }
 
 /**
- * Evaluates the CONNECT request alone, because the gateway does not read the requests inside the tunnel. Those requests
- * carry the agent's own credential.
+ * Evaluates the CONNECT request alone, because the gateway does not read the requests inside the tunnel. Those
+ * requests contain the agent's own credential.
  */
 function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
   const request = tunnelRequest(asked.request)

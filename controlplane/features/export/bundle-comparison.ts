@@ -58,8 +58,8 @@ function asStored(item: View): View {
 }
 
 /**
- * Returns the fields of the policy row that the policy text repeats. Returns none for an invalid text, which an import
- * would refuse.
+ * Returns the fields of the policy row that the policy text states as well. Returns no fields for an invalid text,
+ * which an import would refuse.
  */
 function repeatedIn(policyYaml: string): ParsedPolicy['repeated'] {
   try {

@@ -7,8 +7,8 @@ export function agentView({ name, runtime, environment, status, capabilities, me
 }
 
 /**
- * Converts a policy to its item in a bundle, with the active text and not the newest one: the import would disable a
- * policy whose newest text fails its tests.
+ * Converts a policy to its item in a bundle. The item contains the active text and not the newest text, because the
+ * import would disable a policy whose newest text fails its tests.
  */
 export function policyView(row: PolicyRow, nameOf: (gatewayId: string) => string) {
   const { name, description, priority, enabled, tags, mode } = row

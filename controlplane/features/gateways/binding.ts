@@ -26,8 +26,8 @@ export type Binding = {
   /** Gateways to which the object was bound and that have ceased to admit the object. */
   readonly lost: readonly BindableGateway[]
   /**
-   * All Gateways of other namespaces that the object references or was bound to, as `namespace/name`. Includes Gateways
-   * that do not exist.
+   * All Gateways of other namespaces that the object references or was bound to, as `namespace/name`. The list may
+   * contain Gateways that do not exist.
    */
   readonly bound: readonly string[]
   /** Reasons for the unresolved Gateway references. `problem` is the problem of the first reference. */
@@ -41,10 +41,10 @@ export function namespaceOf({ name }: Pick<BindableGateway, 'name'>): string {
 }
 
 /**
- * Binds an object to the Gateways that it references, or without references to all Gateways of its namespace. A
- * reference without a namespace means the namespace of the object, so that no object of another tenant can change its
- * meaning. A Gateway of another namespace must admit this kind of object from the object's namespace; otherwise any
- * tenant could grant itself access.
+ * Binds an object to the Gateways that it references. An object without references is bound to all Gateways of its
+ * namespace. A reference without a namespace means the namespace of the object, so that an object of another tenant
+ * cannot change the meaning of the reference. A Gateway of another namespace must admit this kind of object from the
+ * object's namespace; otherwise any tenant could grant itself access.
  */
 export function bindGateways(
   rows: readonly BindableGateway[],
@@ -76,7 +76,7 @@ export function bindGateways(
 
 /**
  * Binds an object to the Gateways in the namespaces that the label selector selects. A namespace with unknown labels
- * counts as selected, because policies of the platform team can only tighten.
+ * counts as selected, because policies of the platform team can only make decisions stricter.
  */
 export function bindSelected(
   rows: readonly BindableGateway[],

@@ -80,7 +80,7 @@ function hasConnector(
   connectorId: string,
   { library, isUsable }: Share,
 ): boolean {
-  // For other gateway processes, the credentials service checks that the Connector serves the Gateway.
+  // For a gateway process outside pods, the credentials service checks that the Connector serves the Gateway.
   if (sidecar === null) return true
   const text = library.of(gatewayId, { agent: sidecar.agent.name })?.texts.get('connectors') ?? '[]'
   const entries: readonly ConnectorEntry[] = JSON.parse(text)

@@ -88,7 +88,7 @@ async function resolveInTime(resolve: Resolve, host: string): Promise<readonly A
   return found
 }
 
-/** Sends one request on a connection of its own. Follows no redirects and does not retry. Rejects with `CallError`. */
+/** Sends one request on a new connection. Follows no redirects and does not retry. Rejects with `CallError`. */
 export function callGateway({ url, addresses }: GatewayAddress, call: Call): Promise<Answer> {
   const isTls = url.protocol === 'https:'
   const limit = AbortSignal.timeout(call.timeoutMs)

@@ -74,7 +74,7 @@ export async function gatewayOfAgent(
   )
 }
 
-/** Returns the id of the agent's gateway if `nameOrId` names this gateway; undefined otherwise. */
+/** Returns the id of the agent's gateway (`own`) if `nameOrId` names this gateway; undefined otherwise. */
 async function named(q: ScopedQuery, nameOrId: string, own: string | undefined): Promise<string | undefined> {
   if (own === undefined) return undefined
   const name = (await gatewayNamesIn(q)).get(own)

@@ -1,8 +1,8 @@
 import type { Query } from '../../db/query.ts'
 
 /**
- * Time for which an owner keeps a process id. The time exceeds the period in which a gateway can still upload records
- * of an ended process.
+ * Time for which an owner keeps a process id. This time must exceed the period in which a gateway can upload records of
+ * an ended process.
  */
 const KEEP = "interval '30 days'"
 /**
@@ -11,12 +11,16 @@ const KEEP = "interval '30 days'"
  */
 export const MAX_NEW_PER_HOUR = 1_000
 
-/** Process ids by owner: the caller, or another owner. An id in neither list is new and exceeds `MAX_NEW_PER_HOUR`. */
+/**
+ * Process ids by owner: the caller, or another owner. An id in neither list is new, and the caller may not claim it,
+ * because the caller has reached `MAX_NEW_PER_HOUR`.
+ */
 export type ClaimedProcesses = { readonly own: readonly string[]; readonly foreign: readonly string[] }
 
 /**
- * Claims process ids for `owner`. Returns which ids belong to the owner and which to others. The owner gets all unknown
- * ids, and the ids of gateways that were deleted, so that a successor may upload the journal of their processes.
+ * Claims process ids for `owner`. Returns which ids belong to the owner and which to others. The owner gets all
+ * unknown ids. The owner also gets the ids of deleted gateways, so that a gateway which replaces a deleted gateway
+ * may upload the journal of the old processes.
  */
 export async function claimProcesses(
   q: Query,

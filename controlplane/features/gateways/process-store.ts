@@ -13,8 +13,8 @@ export const PROCESSES_PAYLOAD = 'processes'
  */
 const RETENTION_S = 300
 /**
- * Seconds after which a process of an unresponsive replica is deleted. The process may continue to run until its lease
- * ends, after at most a day.
+ * Seconds after which a process of an unresponsive replica is deleted. Such a process may continue to run until its
+ * lease ends, which takes at most a day.
  */
 const SILENT_RETENTION_S = 86_400 + 400
 
@@ -57,8 +57,8 @@ export type Report = {
 
 /**
  * Stores that the replica is alive, and the changes of its processes. When two replicas report the same process, the
- * replica with the later connection keeps the process: the other replica has not yet detected that its stream is
- * closed.
+ * process is stored for the replica with the later connection, because the other replica has not yet detected that
+ * its stream is closed.
  */
 export async function reportProcesses(q: Query, report: Report, isNews: boolean): Promise<void> {
   await q.query(
@@ -97,8 +97,8 @@ export async function withdrawReplica(q: Query, replicaId: string): Promise<void
 
 /**
  * Removes all replicas at the start of an installation with a single replica, because a killed replica could not
- * withdraw. Marks only the processes of the named gateway as disconnected: these processes ended with the replica,
- * while other processes may continue under their leases.
+ * remove its own row. Marks only the processes of the named gateway as disconnected: these processes ended with the
+ * replica, while processes of other gateways may continue until their leases end.
  */
 export async function withdrawAllReplicas(q: Query, gatewayName: string): Promise<void> {
   await q.query(

@@ -50,7 +50,7 @@ export type GatewayRoutesDeps = {
   readonly lend: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
   /**
    * Returns the key that signs messages to the gateway: the SHA-256 of `sync:` followed by the gateway's token.
-   * Undefined when the gateway does not exist.
+   * Returns undefined when the gateway does not exist.
    */
   readonly syncKeyOf: (gatewayId: string) => Promise<Uint8Array | undefined>
 }
@@ -91,7 +91,7 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
       const sink = takeOver(raw.reply)
       const greeting = greetingOf(raw.request.headers)
       const closed = hub.open({ ...owner, agent: sidecar?.agent.name ?? null, syncKey, greeting }, sink)
-      // If the stream closed before the listener was added, no close event follows.
+      // When the stream was closed before the listener was added, no close event follows.
       if (sink.destroyed) closed()
       else sink.once('close', closed)
       return undefined

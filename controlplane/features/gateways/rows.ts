@@ -37,7 +37,7 @@ export type BindableGateway = Pick<GatewayRow, 'id' | 'name'> & {
   readonly spec: Pick<GatewaySpec, 'allowedNamespaces'>
 }
 
-/** Selects Gateways by full names, by ids or by namespaces. */
+/** Selects Gateways by full name, by id or by namespace. */
 export type GatewaySelection =
   | { readonly names: readonly string[] }
   | { readonly ids: readonly string[] }
@@ -158,8 +158,8 @@ export type NamedGateway = { readonly gatewayId: string; readonly name: string }
 export type ForeignAgent = { readonly name: string; readonly servedUntil: number | null }
 
 /**
- * Returns the agents in the list that the gateway does not serve: agents that are bound to another gateway, and unknown
- * names in a namespace other than that of the gateway.
+ * Returns the agents in the list that the gateway does not serve. These are agents that are bound to another gateway,
+ * and unknown agents whose name has a namespace other than that of the gateway.
  */
 export async function foreignAgents(
   q: Query,

@@ -35,9 +35,10 @@ export function refuseForeign({ agents, records = [] }: Foreign): void {
 }
 
 /**
- * Checks that processes belong to the owner, and claims unknown processes for the owner. `isUrgent`: accepts expired
- * cache entries and reads the database for unknown processes only. Throws `forbidden` when a process belongs to another
- * owner; the field `refused` lists its id. Throws `rate_limited` when the owner has claimed too many new ids.
+ * Checks that processes belong to the owner, and claims unknown processes for the owner. `isUrgent`: true to accept
+ * expired cache entries, and to read the database for unknown processes only. Throws `forbidden` when a process
+ * belongs to another owner; the field `refused` lists its id. Throws `rate_limited` when the owner has claimed too
+ * many new ids.
  */
 export type OwnProcesses = (
   owner: ProcessOwner,
@@ -46,8 +47,9 @@ export type OwnProcesses = (
 ) => Promise<void>
 
 /**
- * Time for which a cached owner needs no database read, in milliseconds. Ownership does not change while the owner
- * exists. The expiry only refreshes the database rows of running processes, because rows without a refresh are deleted.
+ * Time in milliseconds for which a cached owner is used without a database read. Ownership does not change while the
+ * owner exists. The read is necessary only because it refreshes the database rows of running processes; rows that are
+ * not refreshed are deleted.
  */
 const TTL_MS = 3_600_000
 
@@ -94,7 +96,7 @@ export type GatewayEvent = {
 
 /**
  * Inserts or replaces a gateway in the caller's transaction, with its audit event. A caller that stores the events of
- * many changes together passes the function that collects them.
+ * many changes in one statement passes a function that collects the events.
  */
 export async function saveGateway(
   q: Query,
@@ -109,8 +111,8 @@ export async function saveGateway(
 }
 
 /**
- * Removes a gateway in the caller's transaction, which records the event. A gateway with an enrolled process keeps its
- * row (its identity) and gets the default spec, which denies all requests.
+ * Removes a gateway in the caller's transaction, which records the event. A gateway with an enrolled process keeps
+ * its row, because the row identifies it, and gets the default spec, which denies all requests.
  */
 export async function removeGateway(q: Query, row: GatewayRow): Promise<void> {
   if (row.tokenSha256 === null) return deleteGateway(q, row.id)

@@ -32,8 +32,9 @@ export type MetricsState = {
 
 export type MintedMetrics = {
   readonly connector: string
-  /** Seconds since the issue and until the expiry of the current secret; null without one. */
+  /** Seconds since the current secret was issued; null when there is no secret. */
   readonly ageS: number | null
+  /** Seconds until the current secret expires; null when there is no secret, or when it has no expiry. */
   readonly remainingS: number | null
   readonly isFailing: boolean
 }

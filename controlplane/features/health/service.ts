@@ -52,15 +52,13 @@ export function createHealth(deps: HealthDeps): Health {
 }
 
 /**
- * Milliseconds after a write failed because of a full disk in which the database counts as unhealthy. A full disk makes
- * the server refuse only writes that need space, and gateways repeat such writes several times in this period.
+ * Milliseconds for which the database counts as unhealthy after a write failed because of a full disk. The health
+ * check itself cannot detect a full disk, because its write needs no disk space. Gateways repeat failed writes
+ * several times in this period.
  */
 const FULL_DISK_MS = 10_000
 
-/**
- * Milliseconds for which the result of the database check is cached, so that sequential callers cannot cause one write
- * each.
- */
+/** Milliseconds for which the result of the database check is cached, so that not every call causes a write. */
 const KEPT_MS = 1_000
 
 /**
@@ -91,15 +89,15 @@ async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<H
 }
 
 /**
- * Checks the gateway at the setting `gateway_url`. Without the setting, the check passes when a gateway is connected,
- * or when no gateway can connect.
+ * Checks the gateway at the setting `gateway_url`. When the setting is not set, the check passes if any gateway is
+ * connected, or if no gateway can connect.
  */
 async function gateway(deps: HealthDeps): Promise<void> {
   const url = await deps.gatewayUrl()
   if (url !== null) return probe(url, deps.resolve ?? resolveByDns)
   if (deps.connected().size > 0) return
-  // A Gateway without a token cannot connect: a manifest without a process, when only policies are used. Its absence is
-  // no failure.
+  // A Gateway without a token cannot connect. It is a manifest without a process, in an installation that only uses
+  // policies. The check must not fail because this Gateway is not connected.
   const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
   if (!canConnect) return
   throw new CheckFailure('unavailable')
@@ -119,8 +117,8 @@ async function probe(url: string, resolve: Resolve): Promise<void> {
 }
 
 /**
- * Error of a health check. `outcome` is the part that a public response discloses. The messages of drivers are
- * excluded, because they name hosts and database roles.
+ * Error of a health check. `outcome` is the part that a public response contains. The response does not contain
+ * messages of drivers, because these messages name hosts and database roles.
  */
 class CheckFailure extends Error {
   readonly outcome: FailedCheck

@@ -12,8 +12,8 @@ const MAX_PENDING = 100
 
 /**
  * Bounds the kill switches of one caller that are not stored in the database yet. At the limit, a new kill switch
- * replaces a pending one of the same scope. Throws `not_ready` when no pending kill switch has this scope. The scope
- * `all` is exempt, and other callers are not affected.
+ * replaces a pending kill switch of the same scope. Throws `not_ready` when no pending kill switch has this scope.
+ * The scope `all` is exempt, and other callers are not affected.
  */
 export function makeRoom(
   kill: Pick<Hub['kill'], 'retract'>,

@@ -15,7 +15,7 @@ export type ProcessWork = {
 
 /**
  * Returns the cancelled hosted work of all connected processes, limited to agents and gateways in the namespaces.
- * Undefined when no process reports hosted work.
+ * Returns undefined when no process reports hosted work.
  */
 export function hostedWorkState(
   processes: readonly ProcessWork[],
@@ -39,8 +39,8 @@ export function hostedWorkState(
 }
 
 /**
- * Returns a sentence about hosted work that the lists do not contain: work from before the start of the gateways,
- * discarded entries, and work without an id.
+ * Returns a sentence about hosted work that the reports of the gateways cannot list: work from before the start of
+ * the gateways, discarded entries, and work without an id.
  */
 function noteOf(reports: readonly HostedWorkReport[]): string {
   const since = reports

@@ -21,8 +21,9 @@ export type KillRelayDeps = {
 }
 
 /**
- * Time in milliseconds within which a lower revision counts as an older report that arrived late. After this time, a
- * lower revision counts as newer, because a cluster that was restored from a backup restarts at a lower revision.
+ * Maximum age in milliseconds of a cached revision. While the cached revision is younger, a lower revision is an
+ * older report that arrived late. When the cached revision is older, a lower revision counts as newer, because a
+ * cluster that was restored from a backup restarts at a lower revision.
  */
 const MAX_REVISION_AGE_MS = 30_000
 const NOTHING = { acked: 0, total: 0, ms: 0 }
@@ -36,8 +37,8 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   }
   function remember(source: string, revision: number): void {
     const now = nowMs()
-    // Removes expired entries, which have no effect. A deleted object sends no report that would remove its entry. The
-    // entries are in the order of their times.
+    // Removes expired entries, which have no effect any more. The removal is necessary because a deleted object sends
+    // no report. The entries are in the order of their times.
     for (const [known, { at }] of newest) {
       if (now - at < MAX_REVISION_AGE_MS) break
       newest.delete(known)
@@ -75,8 +76,8 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
 }
 
 /**
- * Limits the scope `all` to the widest scope that the source may have: the manifest of one tenant must not affect the
- * agents of another tenant.
+ * Replaces the scope `all` by the widest scope that the source may have, because the manifest of one tenant must not
+ * affect the agents of another tenant.
  */
 function scopeOf(source: string, scope: string): string {
   const checked = checkedScope(scope)

@@ -49,8 +49,8 @@ export function createKillSwitchRoutes({
           by: actorOf(user),
           isChecked: restrictionOf(user) !== 'unchecked',
           namespaces: user.namespaces,
-          // A user with this right in all namespaces lifts the kill switches of every source. The audit event names
-          // these sources.
+          // A user with this right in all namespaces lifts the kill switches of every source, and the audit event
+          // names these sources.
           override: !body.active && user.namespaces === 'all',
         })
         return { ...reply, effective: killsIn(user.namespaces, reply.effective) }
@@ -62,8 +62,8 @@ export function createKillSwitchRoutes({
 type User = Extract<Principal, { kind: 'user' }>
 
 /**
- * Throws `forbidden` for a scope outside the caller's namespaces. A lift by a user whose right is limited to some
- * namespaces does not affect the kill switches of other sources.
+ * Throws `forbidden` for a scope outside the caller's namespaces. A user whose right is limited to some namespaces
+ * cannot lift the kill switches of other sources.
  */
 function refuseBeyond({ namespaces }: User, right: Right, scope: string | undefined): void {
   if (namespaces === 'all' || covers(namespaces, namespaceOfScope(normaliseScope(scope)))) return

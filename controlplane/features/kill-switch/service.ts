@@ -36,8 +36,8 @@ export type KillWaits = {
   /** Time limit of the reply, in ms. */
   readonly answerMs: number
   /**
-   * Time limit of the database look-up for a repeated kill switch, in ms. When the look-up takes longer, a kill switch
-   * younger than `YOUNG_MS` is broadcast without its result.
+   * Time limit in ms of the database look-up whether a repeated kill switch was already stored. When the look-up
+   * takes longer, a kill switch younger than `YOUNG_MS` is broadcast without its result.
    */
   readonly settledMs: number
 }
@@ -60,8 +60,8 @@ export type KillChange = {
   /** Namespaces in which the caller has the right. The reply names no objects of other namespaces. Default: `all`. */
   readonly namespaces?: Namespaces
   /**
-   * Id that a gateway gave to the kill switch that it forwards. A repeated call with the same id concerns the same kill
-   * switch and does not activate it again after its lift.
+   * Id that a gateway gave to the kill switch that it forwards. A repeated call has the same id, and does not
+   * activate the kill switch again after it was lifted.
    */
   readonly own?: ForwardedKill | undefined
 }
@@ -101,13 +101,16 @@ export type KillReply = {
 
 export type KillSwitch = {
   effective(): readonly KillEntry[]
-  /** Returns the hosted work that gateways in the namespaces have cancelled so far. Undefined without any report. */
+  /**
+   * Returns the hosted work that gateways in the namespaces have cancelled so far. Returns undefined when no gateway
+   * has reported hosted work.
+   */
   hostedWork(namespaces: Namespaces): HostedWorkState | undefined
   /** Returns the kill switches that are broadcast to gateways but not stored in the database yet. */
   announced(): readonly KillEntry[]
   /**
-   * Activates or lifts a kill switch. The reply to an activation takes at most 2 s; it contains the acknowledgements so
-   * far and states whether the kill switch is stored. A lift waits for the database. Throws `validation`.
+   * Activates or lifts a kill switch. An activation replies within 2 s, with the acknowledgements so far and whether
+   * the kill switch is stored. A lift waits for the database. Throws `validation`.
    */
   set(change: KillChange): Promise<KillReply>
   /** Replaces all kill switches of one source, in the caller's transaction. Returns true when a kill switch changed. */
@@ -119,7 +122,7 @@ export type KillSwitch = {
  * even if gateways or the database do not answer.
  */
 const WAITS: KillWaits = { answerMs: 1_300, settledMs: 500 }
-/** Maximum age in ms of a repeated kill switch that is broadcast without an answer of the database. */
+/** Maximum age in ms of a repeated kill switch that is broadcast although the database does not answer. */
 const YOUNG_MS = 10 * 60_000
 const NO_REASON = 'no reason given'
 /**
@@ -195,8 +198,8 @@ function notes({ warning, order, released }: Done, acknowledged: KillAcks, unkno
     ...(warning === undefined ? {} : { stored: false as const }),
     ...(order == null ? {} : { order }),
     ...(released === undefined ? {} : { released }),
-    // Gateways have acknowledged the kill switch, but the scope matches nothing at any of them. The reply therefore
-    // counts no acknowledgements.
+    // The gateways have acknowledged the kill switch, but its scope matches nothing. The reply therefore counts no
+    // acknowledgements.
     ...(unknown && { acknowledged: { acked: 0, total: 0, ms: acknowledged.ms }, nearest: unknown.nearest }),
   }
 }
@@ -254,8 +257,8 @@ async function isSettled(
 }
 
 /**
- * Handles a repeated kill switch that was stored before. Broadcasts the stored kill state, which contains the kill
- * switch only if it is still in force.
+ * Handles a repeated kill switch that was stored before. Broadcasts the kill state that is stored now; this state
+ * contains the kill switch only if it is still in force.
  */
 async function settled({ kill }: Context['hub'], { id }: ForwardedKill, deadline: Deadline): Promise<Done> {
   const isRead = await deadline.limit(
@@ -275,9 +278,9 @@ function after(ms: number): Promise<null> {
 }
 
 /**
- * Lifts kill switches. Stores the lift first and broadcasts afterwards, so that no agent is released while the database
- * still contains the kill switch. The lift waits for the database, because every other replica would undo a lift that
- * only one replica applied.
+ * Lifts kill switches. Stores the lift first and broadcasts afterwards, so that no agent is released while the
+ * database still contains the kill switch. A lift that only one replica applied would be undone by the other
+ * replicas. Therefore, the lift waits for the database.
  */
 async function lift({ hub, storing }: Context, change: Scoped): Promise<Done> {
   const released = await storing.lift({ ...change, id: change.own?.id })

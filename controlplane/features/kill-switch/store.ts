@@ -38,9 +38,9 @@ function firstRow(rows: readonly Joined[]): Joined {
 }
 
 /**
- * Marks an announced kill switch, which is broadcast before it is stored, as settled: stored or lifted. Returns false
- * when the announcement was already settled and must not be stored again. Deletes marks after 90 days, because no
- * replica adopts announcements of this age.
+ * Marks the announcement of a kill switch as settled (stored or lifted). An announcement is broadcast before the kill
+ * switch is stored. Returns false when the announcement was already settled and must not be stored again. Deletes
+ * marks after 90 days, because no replica adopts announcements of this age.
  */
 export async function settleAnnouncement(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query(
@@ -63,9 +63,9 @@ export async function listSettled(q: Query, ids: readonly string[]): Promise<rea
 }
 
 /**
- * Returns the scope and source of the kill switches in the list that the audit log shows as lifted after their
- * activation. `marginS`: number of seconds after `since` in which lifts are ignored, because `since` may come from a
- * clock other than the clock of the database.
+ * Returns the scope and source of those kill switches in the list that were lifted after their activation, as the
+ * audit log shows. `marginS`: number of seconds after `since` in which lifts are ignored, because `since` may come
+ * from a clock other than the clock of the database.
  */
 export async function listLifted(
   q: Query,

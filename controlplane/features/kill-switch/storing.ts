@@ -18,7 +18,7 @@ import {
 /** Stores kill switches that were announced to gateways, and lifts kill switches. */
 export type KillStoring = {
   /**
-   * Stores a kill switch. Resolves to false when the first attempt failed; further attempts follow until the kill
+   * Stores a kill switch. Resolves to false when the first attempt failed; the attempts then continue until the kill
    * switch is stored or lifted. Never rejects.
    */
   store(stop: AnnouncedKill): Promise<boolean>
@@ -30,9 +30,10 @@ export type KillStoring = {
    */
   settleLifted(stop: AnnouncedKill): Promise<void>
   /**
-   * Lifts the kill switches that are stored or announced at the time of the call. A kill switch that is announced later
-   * stays in force, unless its id is `id`. The lift is one transaction: when the answer to the commit is lost, the next
-   * read shows whether the lift took effect. Returns the sources whose kill switches were lifted.
+   * Lifts the kill switches that are stored or announced at the time of the call. A kill switch that is announced
+   * later stays in force, unless its id is `id`. The lift is one transaction. If the answer to the commit is lost,
+   * the next read of the kill state shows whether the lift took effect. Returns the sources whose kill switches were
+   * lifted.
    */
   lift(change: KillLift): Promise<readonly string[]>
 }
@@ -69,8 +70,8 @@ const RETRY_MS = 1_000
 export function createKillStoring(deps: KillStoringDeps): KillStoring {
   const { db, orgId, hub, cancelKilled, log } = deps
   /**
-   * Lift transactions in progress. A kill switch that is activated after a lift is stored after the transaction of the
-   * lift.
+   * Lift transactions in progress. Storing a kill switch that was activated after a lift waits for the transaction of
+   * this lift.
    */
   const lifts = new Set<Promise<unknown>>()
   /** Caller that set each announced kill switch, until the kill switch is stored or lifted. */
@@ -139,7 +140,7 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       const isRetried = actors.has(id)
       if (!isRetried) actors.set(id, setterOf(stop))
       await Promise.allSettled(earlier)
-      // A lift on another replica may be newer than the announcement and may have retracted it.
+      // A lift on another replica may have removed the announcement.
       if (!hub.kill.isAnnounced(id)) return true
       const isStored = await tryToStore(stop, isRetried)
       if (!isStored && !isRetried) retryLater(stop)
@@ -228,7 +229,8 @@ export async function auditActivated(
       reason,
       source,
       ...(isChecked ? {} : { checked: false }),
-      // True when the kill switch was in force on the gateways of one replica, and was lifted before it was stored.
+      // `lifted` is set when the kill switch was lifted before it was stored. It was then in force on the gateways of
+      // one replica.
       ...(isLifted ? { lifted: true } : {}),
     },
   })

@@ -41,8 +41,8 @@ export type RetentionDeps = {
   /** Retention of the traffic log in hours, from `TRAFFIC_RETENTION_HOURS`; default: 168 hours, seven days. */
   readonly trafficRetentionHours?: number
   /**
-   * True if this replica exports records. Only cleanups of replicas without record export delete destinations that no
-   * replica has used for an hour.
+   * True if this replica exports records. If this replica does not export records, its cleanup deletes destinations
+   * that no replica has used for an hour.
    */
   readonly exportsRecords?: boolean
 }
@@ -144,7 +144,8 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
 }
 
 /**
- * Returns a deletion that uses the retention of the audit log, because an action is kept as long as its audit events.
+ * Returns a deletion of rows older than the retention of the audit log, because an action is kept as long as its
+ * audit events.
  */
 function whenOld(
   { orgId, auditRetentionDays }: RetentionDeps,

@@ -11,8 +11,8 @@ import { SESSION_LIFE } from '../sessions/rows.ts'
 const LOCK = 7_245_118_020
 
 /**
- * Raises the statement timeout for the deletions of a cleanup. The default timeout of the pool is set for API requests
- * and is too short for a large deletion.
+ * Raises the statement timeout for the deletions of a cleanup. The default timeout of the pool is chosen for API
+ * requests and is too short for a large deletion.
  */
 const PART_LIMIT = "set local statement_timeout = '10min'"
 
@@ -68,7 +68,10 @@ export const deleteEndedAgents: DeleteBatch = async (q, limit) => {
   return rowCount
 }
 
-/** Deletes grants that expired at least 30 days ago. The audit log keeps what they approved. */
+/**
+ * Deletes grants that expired at least 30 days ago. The audit log still contains the requests that these grants
+ * approved.
+ */
 export const deleteEndedGrants: DeleteBatch = (q, limit) =>
   deleteSome(q, { from: 'permission_grants', where: "expires_at < now() - interval '30 days'", limit })
 
@@ -84,8 +87,8 @@ export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
 }
 
 /**
- * Deletes execution orders and results that are older than 5 minutes, whether a replica took them or not. Results must
- * not stay in the database, because they contain responses of upstreams.
+ * Deletes execution orders and results that are older than 5 minutes, even if no replica took them. Results must not
+ * stay in the database, because they contain responses of upstreams.
  */
 export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   const where = "created_at < now() - interval '5 minutes'"
@@ -169,7 +172,8 @@ export async function purgeAudit(
     [orgId, days],
   )
   const { before, any } = onlyRow(limits)
-  // Skips an empty purge: the function `purge_audit_events` grants DELETE on the audit table while it runs.
+  // Skips a purge that has nothing to delete, because the function `purge_audit_events` grants DELETE on the audit
+  // table while it runs.
   if (!any) return { purged: 0, before }
   const { rows } = await q.query<{ purged: number }>(
     'select purge_audit_events($1, now() - make_interval(days => $2)) as purged',
@@ -181,8 +185,8 @@ export async function purgeAudit(
 /** Drops the traffic log of all UTC days before `firstKept` (`YYYY-MM-DD`). Returns the number of dropped records. */
 export async function dropOldTraffic(q: Query, firstKept: string): Promise<number> {
   await q.query(PART_LIMIT)
-  // DROP waits for current readers of the partition and blocks later readers meanwhile. The lock timeout ends this wait
-  // after 10 s; the next cleanup retries.
+  // DROP waits for the current readers of the partition, and new readers wait for DROP. The lock timeout ends this
+  // wait after 10 s; the next cleanup retries.
   await q.query("set local lock_timeout = '10s'")
   const { rows } = await q.query<{ purged: number }>(
     `with old as (select count(*) as purged, coalesce(sum(requests), 0)::bigint as requests from traffic

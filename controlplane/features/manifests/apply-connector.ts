@@ -102,8 +102,8 @@ export const connectorApplier: Applier<'Connector'> = {
 }
 
 /**
- * Narrows the row of a Connector whose newest manifest is refused: the row and its credential stay in force only at
- * Gateways that still admit it.
+ * Handles a Connector whose newest manifest is refused. The last accepted row and its credential stay in force, but
+ * only at Gateways that still admit the Connector.
  */
 async function narrow(context: ApplyContext, row: ConnectorRow | undefined): Promise<boolean> {
   const { reads } = context
@@ -152,8 +152,8 @@ async function contested(
 }
 
 /**
- * Removes the lost domains from other Connectors, which are evaluated again afterwards. Returns true when another
- * Connector lost a domain.
+ * Removes the hosts that this Connector wins from the Connectors that lose them. The losing Connectors are evaluated
+ * again afterwards. Returns true when a Connector lost a domain.
  */
 async function displace(context: ApplyContext, { displaced }: Contest): Promise<boolean> {
   const { objects } = context
@@ -220,8 +220,8 @@ async function botProblems(
 }
 
 /**
- * Lists the Connectors that may not share a host with this Connector. While the credential of this manifest is missing,
- * rows of the API keep their hosts and are not listed.
+ * Lists the Connectors that may not share a host with this Connector. Omits rows of the API while the credential of
+ * this manifest is missing, because these rows then keep their hosts.
  */
 function rivalsOf({ credential, spec }: ManifestObject<'Connector'>, rows: readonly ConnectorRow[]) {
   const isWaiting = credential === null && authOf(spec).type !== 'none'
@@ -233,8 +233,8 @@ function problemsOf(
   row: ConnectorRow | undefined,
   { localSources: rules = NO_LOCAL_SOURCES }: Pick<ApplyContext, 'localSources'>,
 ): readonly string[] {
-  // Immutable fields are compared for files only. In a cluster the API server enforces immutability, so an object with
-  // other values is a new object of the same name.
+  // Immutable fields are compared for files only. In a cluster, the API server enforces immutability, so an object
+  // with other values of these fields is a new object of the same name.
   const isSameObject = source === 'file' && row?.source === 'file'
   const changed = isSameObject ? immutableProblems(CONNECTOR_RULES, row.spec, spec) : []
   const wrong = [

@@ -61,7 +61,7 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
    * Connector that never had a valid spec.
    */
   readonly claims: HostClaims | undefined
-  /** The decrypted credential of a Connector; null for a Connector without a credential. */
+  /** The decrypted credential of a Connector; null when the object has no credential. */
   readonly credential: string | null
 }
 
@@ -105,8 +105,8 @@ export type Bound = Pick<Applied, 'changed' | 'gateways'> &
   Partial<Pick<Applied, 'warnings' | 'tests' | 'bound' | 'reasons' | 'problem'>>
 
 /**
- * Returns the result of an accepted object. `reasons` and `problem` are set when some references are unresolved; the
- * object is then in force at the other referenced Gateways.
+ * Returns the result of an accepted object. When some references are unresolved, the result has `reasons` and
+ * `problem`, and the object is in force at the other referenced Gateways.
  */
 export function accepted(given: Bound): Applied {
   const none = { reasons: [], problem: null, warnings: [], bound: [], tests: null }
@@ -118,8 +118,8 @@ export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: PushProblem
   >
 
 /**
- * Returns the result of a refused object. Without `inForce`, `applyOne` reads the version in force from the applier of
- * the kind.
+ * Returns the result of a refused object. `inForce`: the version that is in force; when absent, `applyOne` reads it
+ * from the applier of the kind.
  */
 export function refused(given: Refusal): Applied {
   const none = { warnings: [], changed: false, gateways: [], bound: [], tests: null }
@@ -134,8 +134,8 @@ export function isOfPlatform(
 }
 
 /**
- * Returns the namespace in which members of the approver groups of a Policy may answer approvals. The empty string
- * means all namespaces and is returned for Policies of the platform team only.
+ * Returns the namespace in which members of the approver groups of a Policy may answer approvals. Returns the empty
+ * string, which means all namespaces, only for a Policy of the platform team.
  */
 export function answerPlace(
   context: Pick<ApplyContext, 'platformNamespaces'>,

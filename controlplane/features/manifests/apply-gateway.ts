@@ -56,9 +56,9 @@ export const gatewayApplier: Applier<'Gateway'> = {
 }
 
 /**
- * Replaces the kill switches that the Gateway manifest of a folder sets. Does nothing in a cluster. There the kill
- * relay of each operator replica reports kill switches to every replica of the control plane, and a push that was
- * queued earlier must not revert a reported kill switch.
+ * Replaces the kill switches that the Gateway manifest of a folder sets. Does nothing in a cluster: there, each
+ * operator replica reports kill switches to every replica of the control plane, and a push that was queued earlier
+ * must not revert a kill switch that was reported since.
  */
 async function latch(
   { q, killSwitch, writes }: ApplyContext,
@@ -90,8 +90,8 @@ async function write(
 }
 
 /**
- * Reports whether the Gateway is new, or admits other namespaces than before. No other field of a Gateway affects the
- * binding of objects.
+ * Reports whether the Gateway is new, or whether the namespaces that it admits have changed. No other field of a
+ * Gateway affects the binding of objects.
  */
 function isBindingChanged(row: GatewayRow | undefined, { spec }: ManifestObject<'Gateway'>): boolean {
   if (row === undefined) return true

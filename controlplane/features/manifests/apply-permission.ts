@@ -53,8 +53,8 @@ export const permissionApplier: Applier<'Permission'> = {
 }
 
 /**
- * Accepts the Permission of a grant. Such a Permission has no rules in force, because the grant itself approves
- * requests.
+ * Accepts a Permission that only shows a grant. Such a Permission has no rules in force, because the grant itself
+ * approves requests.
  */
 async function showGrant(context: ApplyContext, object: ManifestObject<'Permission'>): Promise<Applied> {
   const { namespace, spec } = object
@@ -63,8 +63,8 @@ async function showGrant(context: ApplyContext, object: ManifestObject<'Permissi
 }
 
 /**
- * Keeps the last accepted rows of a refused Permission in force. At Gateways that no longer admit the object, only its
- * denies and holds remain.
+ * Keeps the last accepted rows of a refused Permission in force. At Gateways that no longer admit the object, only
+ * its rows that deny or hold remain.
  */
 async function narrow(
   context: ApplyContext,
@@ -85,9 +85,9 @@ async function narrow(
 }
 
 /**
- * Returns the rows that remain at a Gateway that no longer admits their object: denies and holds, for agents of the
- * object's namespace only. Rows of a manifests folder stay for all agents, because a folder has one owner and its
- * agents have no namespace.
+ * Returns the rows that remain in force at a Gateway that no longer admits their object: the rows that deny or hold,
+ * for agents of the object's namespace only. Rows of a manifests folder remain in force for all agents, because a
+ * folder has one owner and its agents have no namespace.
  */
 function keptOf(
   { namespace, source }: ManifestObject<'Permission'>,
@@ -187,8 +187,8 @@ function repeatedRules({ spec }: ManifestObject<'Permission'>): readonly string[
 }
 
 /**
- * Returns warnings about action patterns that match no declared action (probably misspelt), and about patterns that
- * allow traffic which the gateway does not read.
+ * Returns warnings about action patterns that match no declared action and are probably misspelt, and about patterns
+ * that allow traffic which the gateway does not read.
  */
 function ruleWarnings(
   { spec }: ManifestObject<'Permission'>,

@@ -139,7 +139,10 @@ async function unbound(
   return refused({ reasons, problem: problem ?? 'GatewayNotFound', bound, changed })
 }
 
-/** Keeps the text in force and updates the Gateways of the policy. Stores a text whose tests fail for display only. */
+/**
+ * Keeps the text in force and updates the Gateways of the policy. Also stores a newer text whose tests fail, so that
+ * pages can show it.
+ */
 async function keepInForce(
   context: ApplyContext,
   row: PolicyRow,
@@ -157,7 +160,7 @@ async function keepInForce(
   return true
 }
 
-/** Returns the Gateways to which the current version of the policy is bound and which no longer admit the policy. */
+/** Returns the Gateways that no longer admit the policy although its current version is bound to them. */
 async function lostOf(
   context: ApplyContext,
   { name, gatewayIds, source }: PolicyRow,
@@ -212,7 +215,7 @@ async function activate(context: ApplyContext, row: PolicyRow | undefined, wante
   return true
 }
 
-/** Disables a policy while its Gateways are missing or do not admit it. */
+/** Disables a policy whose Gateways are missing or do not admit the policy. */
 async function disable(context: ApplyContext, row: PolicyRow | undefined): Promise<boolean> {
   if (row === undefined || !row.enabled) return false
   await update(context, row, { enabled: false })

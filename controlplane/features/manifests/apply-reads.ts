@@ -77,7 +77,8 @@ export function createApplyReads(q: Query, objects: ObjectCache): ApplyReads {
     },
     gatewayDeleted(name) {
       gatewayDeleted(name)
-      // The database deletes the Permission rows of a deleted Gateway (`on delete cascade`).
+      // The database deletes the Permission rows of a deleted Gateway (`on delete cascade`), so cached rows may be
+      // outdated.
       permissions.clear()
     },
     permissionsWritten: (key, rows) => permissions.set(ownerOf(key), rows),

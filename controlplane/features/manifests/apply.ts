@@ -78,9 +78,9 @@ const Named = z.object({
 })
 
 /**
- * Returns the credential of the object: the value of its Secret, or of the entry in the encrypted store that it names.
- * Objects of a cluster have no access to the encrypted store. Returns `NOTHING_STORED` for a Connector whose credential
- * the control plane reads from an environment variable, file or command.
+ * Returns the credential of the object: the value of its Secret, or the value of the entry in the encrypted store
+ * that the object names. Objects of a cluster have no access to the encrypted store. Returns `NOTHING_STORED` for a
+ * Connector whose credential the control plane reads from an environment variable, file or command.
  */
 async function credentialInForce(context: ApplyContext, row: ManifestRow): Promise<string | null> {
   if (row.kind !== 'Connector') return credentialOf(context.keyring, row)
@@ -154,7 +154,7 @@ export async function applyOfCredential(
   const secret = await readCredential(q, context, name)
   if (secret !== null)
     refuseRefused((await objects.ofCredential(name)).filter((row) => before.includes(nameOf(row))))
-  // The last accepted version of a refused manifest is not applied again, but its credential must equal the stored
+  // A refused manifest is not applied again. Its last accepted version stays in force and must get the stored
   // credential.
   const isReplaced = await replaceStoredCredential(q, context.keyring, { name, secret })
   return isChanged || isReplaced
@@ -212,9 +212,9 @@ function byName(a: ManifestRow, b: ManifestRow): number {
 }
 
 /**
- * Maximum number of rounds in which host conflicts are resolved. Each round settles at least the oldest disputed claim.
- * Connectors that need all their domains can displace each other in a cycle; the result of the last round then stays
- * until another change. No host has two connectors in that result.
+ * Maximum number of rounds in which host conflicts are resolved. Each round settles at least the oldest disputed
+ * claim. Connectors that need all their domains can displace each other in a cycle; in this case, the result of the
+ * last round stays in force until another change. In any result, each host has at most one connector.
  */
 const MAX_ROUNDS = 8
 
@@ -268,7 +268,7 @@ function applierOf<K extends ResourceKind>(kind: K): Applier<ResourceKind> {
   return APPLIERS[kind] as unknown as Applier<ResourceKind>
 }
 
-/** Returns the value as the JSON column returns it: without undefined members. */
+/** Returns the value in the form in which the JSON column returns it: without undefined members. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

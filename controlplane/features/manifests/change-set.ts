@@ -27,9 +27,9 @@ export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] 
 }
 
 /**
- * Removes unreadable documents from a change set. Such a document may be the new text of an object in force in the same
- * file; that object then stays in force. Removes at most as many documents as the file has objects in force that the
- * change set lacks.
+ * Removes from a change set those unreadable documents that may be the new text of an object in force of the same
+ * file. The object then stays in force. For each file, removes at most as many documents as the file has objects in
+ * force that the change set does not contain.
  */
 export function explain(body: ChangeSetBody, known: readonly ObjectState[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
@@ -61,8 +61,9 @@ function isInForce({ accepted, inForce }: ObjectState): boolean {
 }
 
 /**
- * Returns the states with which the change set is compared. Reads all objects only when the change set lists every
- * object of its source or contains an unnamed document.
+ * Returns the states with which the change set is compared. Reads the states of all objects when the change set lists
+ * every object of its source or contains a document without a name; otherwise only the states of the objects that the
+ * change set removes.
  */
 export async function statesFor(
   { q, objects }: ApplyContext,
@@ -91,8 +92,8 @@ async function rowsOf(objects: ObjectCache, keys: readonly ObjectName[]): Promis
 }
 
 /**
- * Returns the rows to remove: the objects listed in `removed`, and objects that the source no longer contains. Objects
- * of broken files stay.
+ * Returns the rows to remove: the objects listed in `removed`, and objects that the source no longer contains. Omits
+ * objects of files that cannot be parsed.
  */
 function surplusOf(
   { source, present, removed }: ChangeSetBody,
@@ -110,8 +111,8 @@ function surplusOf(
 }
 
 /**
- * Returns the objects of the source that the control plane lacks, or has only from a deleted object of the same name
- * (with another uid).
+ * Returns the objects of the source that the control plane does not have, or has only from a deleted object of the
+ * same name (with another uid).
  */
 export function missingOf(
   { present = [] }: ChangeSetBody,
@@ -160,7 +161,7 @@ export function rowOfPush(
   const { uid, generation, source, managed_by: managedBy, resource, credential, problems, unnamed } = body
   const createdAt = body.created_at ?? (known?.uid === uid ? known.stored.createdAt : undefined)
   const sealed = typeof credential === 'string' ? keyring.seal(credential, sealedPlace.manifest(key)) : null
-  // An absent credential means that the operator cannot read the Secret at the moment, so the stored credential stays.
+  // The operator omits the credential when it cannot read the Secret at the moment. The stored credential then stays.
   const kept = credential === undefined ? (known?.stored.credential ?? null) : sealed
   const stored = {
     spec: resource.spec ?? {},
@@ -175,21 +176,21 @@ export function rowOfPush(
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
 }
 
-/** Returns where the manifest is, as far as the operator reports it. */
+/** Returns the position of the manifest, as far as the operator reports it. */
 function placeOf({ origin, lines }: PushBody): Pick<ManifestRow['stored'], 'origin' | 'lines'> {
   return { ...(origin === undefined ? {} : { origin }), ...(lines === undefined ? {} : { lines }) }
 }
 
 /**
- * Returns the Gateways to which the object was bound. Empty after a change of the spec, because the new spec is bound
- * without regard to earlier bindings.
+ * Returns the Gateways to which the object was bound. Returns none after a change of the spec, because the new spec
+ * is bound without regard to earlier bindings.
  */
 function boundBefore(known: ManifestRow | undefined, spec: unknown): readonly string[] {
   const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))
   return isSameSpec ? (known.stored.bound ?? []) : []
 }
 
-/** Returns the value as the JSON column returns it: without undefined members. */
+/** Returns the value in the form in which the JSON column returns it: without undefined members. */
 function asStored(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }

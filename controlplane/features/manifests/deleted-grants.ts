@@ -4,8 +4,9 @@ import { type ApplyContext, MANIFESTS_ACTOR } from './apply-context.ts'
 import type { ObjectName } from './rows.ts'
 
 /**
- * Revokes the grants whose Permissions were deleted in the cluster. `deleted`: also objects that were never pushed, and
- * objects that have been created again since.
+ * Revokes the grants whose Permissions were deleted in the cluster.
+ * @param deleted The deleted objects. The list may contain objects that were never pushed, and objects that were
+ * created again.
  */
 export async function endDeletedGrants(
   { q, orgId, writes }: ApplyContext,
@@ -15,7 +16,7 @@ export async function endDeletedGrants(
     ({ kind, name }) => kind === 'Permission' && name.startsWith(GRANT_NAME_PREFIX),
   )
   if (shown.length === 0) return
-  // Events of collected writes precede the events of the revoked grants.
+  // Stores the collected events first, so that they precede the events of the revoked grants.
   await writes.flush()
   for (const { namespace, name } of shown)
     await endGrantOfObject(q, { namespace, name, orgId, actor: MANIFESTS_ACTOR })

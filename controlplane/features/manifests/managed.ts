@@ -23,8 +23,9 @@ export function refuseManifestRow(row: Row): void {
 }
 
 /**
- * Returns the `conflict` of an edit that an object of another owner prevents. `reason`: a clause without a full stop.
- * A transaction of the editing guard gets the remedy for the manifest, other transactions the remedy for the API.
+ * Returns the error (`conflict`) for an edit that an object of another owner prevents. `reason`: a clause without a
+ * full stop. In a transaction of the editing guard, the error contains the remedy for the manifest (`inYaml`),
+ * otherwise the remedy for the API (`inApi`).
  */
 export function preventedEdit(
   q: Query,

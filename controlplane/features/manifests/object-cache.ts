@@ -22,11 +22,15 @@ export type ObjectCache = {
   get(key: ObjectName): Promise<ManifestRow | undefined>
   put(row: ManifestRow): void
   delete(key: ObjectKey): Promise<void>
-  /** Lists objects other than Gateways that have one of these references; null lists all. */
+  /**
+   * Lists the objects that have at least one of these references; null means all references. Omits Gateways.
+   */
   referring(refs: readonly string[] | null): Promise<readonly ManifestRow[]>
   /** Lists Connectors with one of these references that are refused, or have no effect at some referenced Gateways. */
   waitingConnectors(refs: readonly string[] | null): Promise<readonly ManifestRow[]>
-  /** Lists objects other than Gateways in the namespaces. Also lists Policies that select namespaces by labels. */
+  /**
+   * Lists the objects, except Gateways, of these namespaces. Also lists Policies that select namespaces by labels.
+   */
   ofNamespaces(names: readonly string[]): Promise<readonly ManifestRow[]>
   policies(): Promise<readonly ManifestRow[]>
   /** Lists Connectors of manifest files that name this credential of the encrypted store. */

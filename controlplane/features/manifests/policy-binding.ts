@@ -7,9 +7,9 @@ import type { Wanted } from './policy/policy-record.ts'
 
 /**
  * Binds a policy to Gateways. `gatewayRefs` names the Gateways; the platform team can select them by
- * `namespaceSelector` instead. Without both, the policy of a tenant applies to the Gateways of its namespace. A policy
- * of the platform team or of a manifests folder then applies to all Gateways and to API v1. Policies of the platform
- * team apply even at Gateways whose `allowedNamespaces` exclude their namespace.
+ * `namespaceSelector` instead. When a policy has neither field, the policy of a tenant applies to the Gateways of its
+ * namespace, and a policy of the platform team or of a manifests folder applies to all Gateways and to API v1.
+ * Policies of the platform team apply even at Gateways whose `allowedNamespaces` exclude their namespace.
  */
 export async function bindPolicy(context: ApplyContext, object: ManifestObject<'Policy'>): Promise<Binding> {
   const { q, reads } = context

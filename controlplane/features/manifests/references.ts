@@ -15,7 +15,7 @@ export type Referring = Pick<ManifestRow, 'kind' | 'namespace' | 'name'> & {
 
 /**
  * Returns the references of an object for the database index: each referenced Gateway as `namespace/name`, and the
- * namespace of each as `namespace/`.
+ * namespace of each Gateway as `namespace/`.
  */
 export function storedReferences(row: Referring): readonly string[] {
   const places = placesOf(row)
@@ -25,7 +25,7 @@ export function storedReferences(row: Referring): readonly string[] {
 
 /**
  * Returns the references to search for in the index. An object that shares a Gateway with one of `rows` has at least
- * one of these references. Null when every object may share a Gateway with `rows`.
+ * one of these references. Returns null when every object may share a Gateway with `rows`.
  */
 export function sharedReferences(rows: readonly Referring[]): readonly string[] | null {
   const places = rows.map(placesOf)
@@ -47,8 +47,8 @@ function searched(place: string): readonly string[] {
 }
 
 /**
- * Returns the Gateways that an object references, existing or not. Each is `namespace/name`, or `namespace/*` for all
- * Gateways of a namespace. Null when the object may apply to any Gateway.
+ * Returns the Gateways that an object references, whether they exist or not. Each is `namespace/name`, or
+ * `namespace/*` for all Gateways of a namespace. Returns null when the object may apply to any Gateway.
  */
 export function placesOf(row: Referring): readonly string[] | null {
   if (row.kind === 'Gateway') return [`${row.namespace}/${row.name}`]

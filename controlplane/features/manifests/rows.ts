@@ -45,7 +45,10 @@ export type ManifestRow = ObjectKey & {
 /** A row with the time of its last push or evaluation, in microseconds. */
 export type EvaluatedRow = ManifestRow & { readonly evaluatedAt: string }
 
-/** Times by host, port or Gateway, in RFC 3339 without fractions. An empty string counts as earlier than every time. */
+/**
+ * Times by host, port or Gateway, in RFC 3339 format without fractions of a second. An empty string is earlier than
+ * every time.
+ */
 export type Since = Readonly<Record<string, string>>
 
 /**
@@ -82,8 +85,8 @@ export type StoredObject = {
   /** Origin of the object. Absent until the operator reports the origin. */
   readonly origin?: ManifestOrigin
   /**
-   * Host claims of a Connector with this uid. Absent in rows of older versions, and for a Connector that never had a
-   * valid spec.
+   * Times since which the Connector with this uid claims its hosts. Absent in rows of older versions, and for a
+   * Connector that never had a valid spec.
    */
   readonly claims?: HostClaims
   /** Result of the last evaluation; absent in rows of older versions. */

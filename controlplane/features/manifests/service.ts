@@ -58,7 +58,7 @@ export type ManifestsDeps = Omit<
 > & {
   /** Approver groups without accounts that RBAC may let answer approvals; no such groups outside a cluster. */
   readonly members: GroupMembers
-  /** Returns effect and risk of an action by its name. The tests of policies use both. */
+  /** Returns the effect and the risk of an action by its name, for the tests of policies. */
   readonly knownAction: (type: string) => KnownAction | null
   readonly db: Db
   /** Returns all known gateway processes, for the acknowledgement count of a push result ("acknowledged n of m"). */
@@ -100,8 +100,8 @@ export type Manifests = {
   credentialChanged(name: string, change: (q: Query) => Promise<void>): Promise<boolean>
   problems(source: ManifestSource, problems: readonly ManifestProblem[]): Promise<void>
   /**
-   * Lists the manifest objects of the namespaces. Problems of manifest files belong to no namespace, so only a caller
-   * with access to all namespaces gets them.
+   * Lists the manifest objects of the namespaces. Also lists the problems of manifest files if the caller has access
+   * to all namespaces, because these problems belong to no namespace.
    */
   list(namespaces: Namespaces): Promise<ManifestsView>
 }
@@ -182,8 +182,8 @@ export function createManifests(deps: ManifestsDeps): Manifests {
 }
 
 /**
- * Removes and applies objects and re-evaluates dependent objects in one transaction, as one version of the
- * configuration.
+ * Removes objects, applies objects, and evaluates dependent objects again. All changes are one transaction and one
+ * version of the configuration.
  */
 async function changeAll(context: PutContext, body: ChangeSetBody): Promise<ChangeSetReply> {
   const { q, objects } = context
@@ -216,8 +216,8 @@ type Put = {
 }
 
 /**
- * Applies the objects. Applies refused objects again as long as one of them succeeds, because an object may depend on a
- * later object of the list (a domain that moves between Connectors).
+ * Applies the objects. Applies the refused objects again until no further object is accepted, because an object may
+ * depend on a later object of the list. An example is a domain that moves between Connectors.
  */
 async function putAll(context: PutContext, objects: readonly PushBody[]): Promise<Put> {
   const rows = new Map<string, ManifestRow>()
@@ -255,7 +255,7 @@ async function putOne(
 }> {
   const known = await context.objects.get(keyOf(body))
   if (known !== undefined && isOlder(body, known)) return { row: known, known, isChanged: false }
-  // An object with another uid replaces an object that was deleted.
+  // An object with another uid is a new object; the stored object of the same name was deleted.
   if (known !== undefined && known.uid !== body.uid) await endDeletedGrants(context, [known])
   const wanted = await withClaims(context.q, rowOfPush(context, body, known), known)
   context.reads.claimsChanged(wanted)

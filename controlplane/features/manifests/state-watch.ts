@@ -91,8 +91,8 @@ export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: Stat
 }
 
 /**
- * Returns a hash that is equal for equal states. Processes are compared by whether they have applied the newest
- * version, so the hash stays equal when a new version is applied by every process.
+ * Returns a hash that is equal for equal states. In place of the version that a process has applied, the hash covers
+ * whether this is the newest version. Therefore, the hash does not change when every process applies a new version.
  */
 function revisionOf({
   version,

@@ -108,8 +108,8 @@ export async function listObjectStates(q: Query): Promise<readonly ObjectState[]
 }
 
 /**
- * Lists objects other than Gateways that have one of these references; null lists all. `isWaitingConnector` lists only
- * Connectors that are refused, or have no effect at some referenced Gateways.
+ * Lists the objects that have at least one of these references; null means all references. Omits Gateways.
+ * `isWaitingConnector` lists only Connectors that are refused, or have no effect at some referenced Gateways.
  */
 export async function listReferring(
   q: Query,
@@ -130,8 +130,8 @@ export async function listReferring(
 }
 
 /**
- * Lists objects other than Gateways in the namespaces. Also lists Policies that select namespaces by labels, because
- * changed labels may affect them.
+ * Lists the objects, except Gateways, of these namespaces. Also lists Policies that select namespaces by labels,
+ * because changed labels may affect these Policies.
  */
 export async function listOfNamespaces(q: Query, names: readonly string[]): Promise<readonly ManifestRow[]> {
   const { rows } = await q.query<ManifestRow>(

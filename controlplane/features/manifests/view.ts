@@ -12,8 +12,8 @@ import { type EvaluatedRow, listManifestsIn, type ManifestRow } from './rows.ts'
 export type ManifestsView = Omit<ManifestsReply, 'in_force'>
 
 /**
- * Lists the manifest objects of the namespaces. Problems of manifest files belong to no namespace, so only a caller
- * with access to all namespaces gets them.
+ * Lists the manifest objects of the namespaces. Also lists the problems of manifest files if the caller has access to
+ * all namespaces, because these problems belong to no namespace.
  */
 export async function readManifests(q: Query, namespaces: Namespaces): Promise<ManifestsView> {
   const objects = (await listManifestsIn(createScopedQuery(q, namespaces))).map(objectView)

@@ -16,8 +16,8 @@ export type RotationDeps = {
 }
 
 /**
- * Time in milliseconds for which a rotation must find no value of a former key before it ends. Transactions that
- * encrypted a value with the former key commit within this time.
+ * Time in milliseconds for which a rotation must find no value of a former key before it ends. A transaction that
+ * encrypted a value with the former key commits within this time.
  */
 const SETTLE_MS = 2_000
 
@@ -30,10 +30,10 @@ export type Rotation = {
 }
 
 /**
- * Creates a rotation to the newest key of the keyring. New secrets are encrypted with this key as soon as every replica
- * can decrypt with it. Then every stored value is encrypted again. Each step is one statement or one transaction. If a
- * process ends at any moment, each value can therefore be decrypted with one of the keys, and the next process
- * continues.
+ * Creates a rotation to the newest key of the keyring. As soon as every replica can decrypt with this key, new
+ * secrets are encrypted with it. Then every stored value is encrypted again. Each step is one statement or one
+ * transaction: when a process ends during a rotation, each value can be decrypted with one of the keys, and another
+ * process continues the rotation.
  */
 export function createRotation(deps: RotationDeps): Rotation {
   const { db, keyring, clock } = deps

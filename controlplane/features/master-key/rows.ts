@@ -14,8 +14,8 @@ export type RotationState = {
   /** Ids of the keys that encrypt or have encrypted secrets, newest first. The first key encrypts new secrets. */
   readonly used: readonly string[]
   /**
-   * True when the rotation to the first key has ended: at its end, no secret that can be decrypted was encrypted with
-   * another key.
+   * True when the rotation to the first key has ended: all secrets that can be decrypted were encrypted with this
+   * key.
    */
   readonly isComplete: boolean
   readonly rewrapped: number

@@ -19,8 +19,9 @@ export type KeyRotationDeps = RotationDeps & {
 const IDLE_MS = 3_000
 const BUSY_MS = 500
 /**
- * Milliseconds between two searches for values of a former key after its rotation has ended, because a transaction that
- * began before that end may have stored such a value. A process without a former key does not search.
+ * Milliseconds between two searches for values of a former key after its rotation has ended, because a transaction
+ * that began before the end of the rotation may have stored such a value. A process without a former key does not
+ * search.
  */
 const SEARCH_MS = 60_000
 
@@ -96,7 +97,7 @@ async function reload({ keyring, log, readKeys }: KeyRotationDeps): Promise<void
     log.info({ key_ids: keyring.keyIds }, 'the master key file has changed')
 }
 
-/** Calls `work` while no other process changes the master keys. */
+/** Calls `work` under a lock that prevents other processes from changing the master keys. */
 export async function withMasterKeysLocked<T>(db: Db, work: () => Promise<T>): Promise<T> {
   return await db.tx(async (q) => {
     await lockMasterKeys(q)
@@ -104,7 +105,7 @@ export async function withMasterKeysLocked<T>(db: Db, work: () => Promise<T>): P
   })
 }
 
-/** State of the master keys and of a rotation, for the command line. Contains ids of keys only, and no key. */
+/** State of the master keys and of a rotation, for the command line. Contains the ids of keys, but no keys. */
 export type KeyStatus = {
   /** Id of the key that encrypts new secrets; null before the first start of the control plane. */
   readonly sealing_key: string | null
@@ -115,8 +116,8 @@ export type KeyStatus = {
   /** Number of stored secrets by the id of the key that encrypts them. */
   readonly secrets: Readonly<Record<string, number>>
   /**
-   * Replicas that prevent the next step: before the rotation starts, replicas that cannot decrypt with the newest key;
-   * afterwards, replicas that do not encrypt with this key yet.
+   * Ids of the replicas that prevent the next step. Before the rotation starts, these are replicas that cannot
+   * decrypt with the newest key. Afterwards, these are replicas that do not encrypt with this key yet.
    */
   readonly waiting_for: readonly string[]
 }

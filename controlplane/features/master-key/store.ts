@@ -8,7 +8,7 @@ export async function lockMasterKeys(q: Query): Promise<void> {
   await q.query(`select pg_advisory_xact_lock(hashtext('chaperone master keys'))`)
 }
 
-/** Stores that a key encrypts new secrets. */
+/** Stores the id of a key that encrypts new secrets from now on. */
 export async function insertMasterKey(
   q: Query,
   keyId: string,
@@ -22,8 +22,8 @@ export async function insertMasterKey(
 }
 
 /**
- * Stores that the rotation to a key has ended. Returns the number of values that the rotation encrypted again; null if
- * the end was stored before.
+ * Stores that the rotation to a key has ended. Returns the number of values that the rotation encrypted again; null
+ * if this end was already stored.
  */
 export async function completeMasterKey(q: Query, keyId: string): Promise<number | null> {
   const { rows } = await q.query<{ rewrapped: string }>(
@@ -51,8 +51,8 @@ export async function reportReplicaKeys(
 }
 
 /**
- * Deletes the report of the replica, and reports that are older than an hour. Deletes all reports when `replicaId` is
- * null.
+ * Deletes the report of the replica and all reports that are older than an hour. When `replicaId` is null, deletes
+ * all reports.
  */
 export async function deleteReplicaKeys(q: Query, replicaId: string | null): Promise<void> {
   await q.query(

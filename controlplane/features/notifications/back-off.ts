@@ -1,5 +1,5 @@
 /**
- * Seconds between a failed attempt and the next attempt, 45 hours in all. A message that fails after the last wait is
+ * Seconds to wait after each failed attempt, 45 hours in total. A message whose attempt after the last wait fails is
  * dead.
  */
 export const RETRY_AFTER_S: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400]

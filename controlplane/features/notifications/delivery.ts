@@ -9,7 +9,7 @@ export type Delivery =
       readonly status: number
       readonly store?: (q: Query) => Promise<void>
     }
-  /** Delivery is obsolete, for example because the setting of the receiver was removed. */
+  /** The delivery is no longer needed, for example because the setting of the receiver was removed. */
   | { readonly outcome: 'obsolete'; readonly why: string }
   /** The receiver refused the message permanently; no further attempt follows. */
   | { readonly outcome: 'refused'; readonly why: string; readonly status: number }

@@ -88,14 +88,12 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
     running.set(work, message.receiver)
   }
 
-  /**
-   * Reads the outbox without waiting for the poll interval, because a finished delivery makes room for another message.
-   */
+  /** Reads the outbox at once, because a finished delivery makes room for another message. */
   function next(): Promise<void> {
     return look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
   }
 
-  // Many approvals in quick succession must not cause one read each, because one read covers all due messages.
+  // Limits the reads when many approvals are opened in quick succession. One read covers all due messages.
   const throttle = createThrottle({
     work: next,
     clock: { monotonicMs: () => performance.now() },

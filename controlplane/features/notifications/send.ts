@@ -20,7 +20,8 @@ export type SendRequest = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array
   /**
-   * Maximum number of bytes of the response body to return. With 0, the reply resolves as soon as the status is known.
+   * Maximum number of bytes of the response body to return. With 0, the promise resolves as soon as the status is
+   * known.
    */
   readonly readBytes: number
   readonly signal: AbortSignal
@@ -47,7 +48,10 @@ export type SenderOptions = {
   /** Address ranges in which receivers are allowed; default: public addresses only. */
   readonly reach?: Reach
   readonly resolve?: Resolve
-  /** Egress proxy; default: none. The proxy resolves host names, so only hosts that are IP addresses are checked. */
+  /**
+   * Egress proxy; default: none. With a proxy, only a host that is an IP address is checked, because the proxy
+   * resolves host names.
+   */
   readonly proxy?: EgressProxy
   /** Time limit in milliseconds from the DNS look-up to the status of the response; default 10 s. */
   readonly timeoutMs?: number
@@ -100,7 +104,10 @@ export function addressRefused(
 
 type Connection = {
   readonly addresses: readonly Address[]
-  /** Agent of the egress proxy. Undefined without a proxy: the request then connects to the checked addresses. */
+  /**
+   * HTTP agent that connects to the egress proxy. Undefined without a proxy; the request then connects to the checked
+   * addresses.
+   */
   readonly agent: Agent | undefined
   readonly signal: AbortSignal
   readonly ca: readonly string[] | undefined
@@ -138,8 +145,8 @@ function exchange(out: ClientRequest, { body, readBytes }: SendRequest): Promise
 }
 
 /**
- * Reads the body to its end or to the limit. A body that is not returned is read too, so that the receiver can complete
- * its response.
+ * Reads the body to its end or to the limit. Also reads a body that is not returned, so that the receiver can
+ * complete its response.
  */
 function collect(answer: IncomingMessage, limit: number, done: (text: string) => void): void {
   const chunks: Buffer[] = []

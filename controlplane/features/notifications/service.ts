@@ -81,7 +81,7 @@ export function createNotifications({ db, orgId, keyring }: Deps): Notifications
   }
 }
 
-/** Queues one message in the caller's transaction. No other message waits for its delivery. */
+/** Queues one message in the caller's transaction. Its delivery does not delay any other message. */
 export function queueMessage(q: Query, message: Omit<OutboxInput, 'eventId' | 'orderKey'>): Promise<void> {
   const eventId = newEventId()
   return insertMessage(q, { ...message, eventId, orderKey: eventId })
@@ -92,8 +92,8 @@ export function newEventId(): string {
 }
 
 /**
- * Returns the receiver of a message: scheme and host of its address. Limits of concurrency and rate apply per receiver.
- * Neither part of the address is secret.
+ * Returns the receiver of a message: scheme and host of its address. Limits of concurrency and rate apply per
+ * receiver. These two parts of the address are not secret.
  */
 function receiverOf(url: string): string {
   if (!URL.canParse(url)) return 'no address'

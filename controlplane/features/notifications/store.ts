@@ -25,7 +25,7 @@ export type OutboxInput = {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** A message that this process has leased. `attempts` counts the attempt in progress too. */
+/** A message that this process has leased. `attempts` includes the attempt in progress. */
 export type Leased = Omit<OutboxInput, 'orderKey'> & {
   readonly id: number
   readonly attempts: number
@@ -118,8 +118,9 @@ export type Ending = {
 }
 
 /**
- * Completes a message that this process has leased. A message that becomes obsolete after a failed attempt was never
- * delivered: it is dead and keeps the error. Returns false when another process holds the lease.
+ * Completes a message that this process has leased. A message that becomes obsolete after a failed attempt is stored
+ * as dead with the error of this attempt, because it was never delivered. Returns false when another process holds
+ * the lease.
  */
 export async function endMessage(q: Query, ending: Ending): Promise<boolean> {
   const { rowCount } = await q.query(
@@ -140,8 +141,8 @@ export type Retry = {
   readonly now: Date | null
   readonly inS: number
   /**
-   * False when the receiver is not at fault for the failed attempt: this process shuts down, or the receiver limits the
-   * rate. The attempt then does not count against the maximum.
+   * False when the attempt does not count against the maximum, because this process shuts down or the receiver limits
+   * the rate.
    */
   readonly isCounted: boolean
   readonly error: string | null
@@ -209,7 +210,7 @@ export async function listMessages(
 }
 
 /**
- * Resets a dead message, so that all its attempts begin again at once. Returns the previous state; undefined when the
+ * Resets a dead message, so that its attempts begin again at once. Returns the previous state; undefined when the
  * message does not exist.
  */
 export async function reviveMessage(

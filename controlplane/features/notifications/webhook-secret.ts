@@ -11,13 +11,13 @@ import { insertSettingOnce } from './store.ts'
 
 export type WebhookSecret = {
   /**
-   * Returns the secrets, newest first. Notifications are signed with the previous secret too, so that receivers can
-   * replace the secret later.
+   * Returns the secrets that sign notifications, newest first. The previous secret also signs notifications, so that
+   * receivers can replace the secret after a rotation.
    */
   all(): Promise<readonly string[]>
   /** Returns the newest secret (`whsec_...`). Creates the secret at the first call. */
   current(): Promise<string>
-  /** Creates and returns a new secret. The previous secret keeps signing until the next rotation. */
+  /** Creates and returns a new secret. The previous secret also signs notifications until the next rotation. */
   rotate(by: Actor): Promise<string>
 }
 

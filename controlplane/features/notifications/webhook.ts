@@ -55,7 +55,7 @@ async function bodyOf(message: Leased, url: string, tokenFor: WebhookDeps['token
   })
 }
 
-/** Returns the result of an attempt whose receiver replied with this status. */
+/** Returns the result of a delivery attempt that the receiver answered with this status. */
 export function judgeReply({ status, retryAfterS }: SendReply): Delivery {
   if (status >= 200 && status < 300) return { outcome: 'delivered', status }
   if (status === 410) return { outcome: 'refused', why: 'the receiver answered 410 Gone', status }

@@ -1,7 +1,7 @@
 import type { LowerRole } from '../users/rows.ts'
 import type { GroupAccess } from './settings.ts'
 
-/** Access that the groups of a user at the identity provider give. */
+/** The access that a user has because of the user's groups at the identity provider. */
 export type Access = {
   readonly role: 'admin' | 'member' | 'viewer'
   readonly approverGroups: readonly string[]
@@ -15,9 +15,9 @@ const RANKS = ['viewer', 'member', 'admin'] as const
 const EVERYBODY = '*'
 
 /**
- * Returns the access that these groups of the provider give. Each role counts in the namespaces of the groups that give
- * the role, so that the namespaces of a low role do not extend those of a high role. Approver groups are combined. Null
- * when no group gives a role.
+ * Returns the access that these groups of the provider give. Each role counts in the namespaces of the groups that
+ * give the role, so that the namespaces of a low role do not extend those of a high role. Approver groups are
+ * combined. Returns null when no group gives a role.
  */
 export function accessOf(groups: readonly string[], table: ReadonlyMap<string, GroupAccess>): Access | null {
   const given = [...new Set([...groups, EVERYBODY])].flatMap((name) => table.get(name) ?? [])
@@ -25,7 +25,7 @@ export function accessOf(groups: readonly string[], table: ReadonlyMap<string, G
   if (first === undefined) return null
   const { role, namespaces } = first
   const approverGroups = sorted(given.flatMap((entry) => entry.approverGroups))
-  // A role in every namespace includes all lower roles, so these are omitted.
+  // A role in every namespace includes all lower roles, so the list of lower roles is empty.
   return { role, namespaces, approverGroups, lowerRoles: namespaces === null ? [] : lower.filter(isLower) }
 }
 

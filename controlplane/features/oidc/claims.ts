@@ -33,7 +33,7 @@ export function readClaims(claims: Claims, groupsClaim: string): ProviderUser {
   }
 }
 
-/** Merges the claims of the ID token and of UserInfo; the ID token takes precedence. */
+/** Merges the claims of the ID token and of UserInfo. A claim of the ID token takes precedence. */
 export function mergeClaims(idToken: Claims, userInfo: Claims): Claims {
   const merged = { ...userInfo, ...idToken }
   if (idToken['email'] === userInfo['email']) return merged

@@ -24,8 +24,8 @@ export type ConfirmAccess = (user: {
 }) => Promise<ConfirmedAccess>
 
 /**
- * Creates the access check for users. Without a configured provider, users of a provider have no access.
- * `isPasswordOn`: users with a password have access.
+ * Creates the access check for users. Without a configured provider, users of a provider have no access. Users with a
+ * password have access if `isPasswordOn` is true.
  */
 export function createConfirmAccess(confirmUser: ConfirmUser | null, isPasswordOn: boolean): ConfirmAccess {
   const states: Readonly<Record<IdentityState, ConfirmedAccess | 'ask'>> = {
@@ -99,7 +99,7 @@ async function confirm(deps: ConfirmationDeps, claimed: UserIdentity): Promise<b
   }
 }
 
-/** Ends the user's access and returns false. Throws instead when the provider did not answer. */
+/** Ends the user's access and returns false. Throws when the provider did not answer. */
 async function unconfirmed(
   { db, log, users }: ConfirmationDeps,
   claimed: UserIdentity,

@@ -3,8 +3,8 @@ import type { Query } from '../../db/query.ts'
 import { COLUMNS, CONFIRMED_S } from './rows.ts'
 
 /**
- * Seconds for which one replica may claim the confirmation of a user. Another replica may send a request to the
- * provider afterwards.
+ * Seconds for which one replica may claim the confirmation of a user. After this time, another replica may claim the
+ * confirmation.
  */
 const CLAIM_S = 15
 
@@ -51,8 +51,8 @@ export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
 }
 
 /**
- * Claims the identity for a confirmation. Undefined when the last confirmation is still valid or another replica holds
- * the claim.
+ * Claims the identity for a confirmation. Returns undefined when the last confirmation is still valid or another
+ * replica holds the claim.
  */
 export async function claimIdentity(q: Query, userId: string): Promise<UserIdentity | undefined> {
   const { rows } = await q.query<UserIdentity>(

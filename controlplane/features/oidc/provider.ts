@@ -25,8 +25,8 @@ export type Provider = {
   /** Verifies the parameters of the callback address and redeems its code for tokens. Rejects with a SignInError. */
   redeem(callback: URL, binding: Binding): Promise<Confirmed>
   /**
-   * Returns the current claims of the user at the provider. Rejects with a SignInError. The code `unreachable` states
-   * nothing about the user; every other code ends the user's sessions.
+   * Returns the current claims of the user at the provider. Rejects with a SignInError. Every code of this error ends
+   * the user's sessions, except `unreachable`, which states nothing about the user.
    */
   confirm(tokens: ProviderTokens, subject: string): Promise<Confirmed>
 }
@@ -204,8 +204,8 @@ async function checked<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Like `checked`, for requests about a signed-in user. When the provider refuses the client (RFC 6749, section 5.2),
- * the error states nothing about the user.
+ * Runs `work` as `checked` does, for a request about a signed-in user. When the provider refuses the client (RFC
+ * 6749, section 5.2), the error states nothing about the user.
  */
 async function ofUser<T>(work: () => Promise<T>): Promise<T> {
   try {

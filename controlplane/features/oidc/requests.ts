@@ -23,14 +23,14 @@ export type StartedRequest = SignInRequest & {
 }
 
 export type SignInRequests = {
-  /** Returns the encrypted request, which the address of the sign-in contains. */
+  /** Encrypts the sign-in request. The URL of the sign-in contains the encrypted request. */
   seal(request: SignInRequest): string
   /** Begins the sign-in in this browser. Throws `expired` for an old request. */
   begin(sealed: string): StartedRequest
   cookieName(state: string): string
   /**
-   * Returns the request of a `state`. Throws `expired` for an old state, and `other_browser` when the cookie does not
-   * match.
+   * Returns the sign-in request that a `state` contains. Throws `expired` for an old state, and `other_browser` when
+   * the cookie does not match.
    */
   open(
     state: string,

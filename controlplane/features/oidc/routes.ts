@@ -167,8 +167,8 @@ function countAttempt({ attempts }: Pick<Deps, 'attempts'>, { ip }: FastifyReque
 }
 
 /**
- * Throws for a request from a page of another origin than the callback. The secret of a page is stored per origin, so a
- * code could not be exchanged there.
+ * Throws for a request from a page whose origin is not that of the callback. The secret of a page is stored per
+ * origin, so that such a page could not exchange the code.
  */
 function refuseOtherAddress({ baseUrl }: Pick<Deps, 'baseUrl'>, { headers }: FastifyRequest): void {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = headers

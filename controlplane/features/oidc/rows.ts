@@ -19,7 +19,10 @@ export async function findIdentityOf(q: Query, userId: string): Promise<UserIden
  */
 export type IdentityState = 'none' | 'confirmed' | 'stale' | 'ended'
 
-/** Returns a SQL expression for the IdentityState of a row of `user_identities`. A left join may yield no row. */
+/**
+ * Returns a SQL expression for the IdentityState of a row of `user_identities`. The row may be the result of a left
+ * join and then contain only nulls.
+ */
 export function identityStateSql(alias: string): string {
   return `case when ${alias}.user_id is null then 'none' when ${alias}.tokens is null then 'ended'
     when ${alias}.checked_at > now() - interval '${CONFIRMED_S} seconds' then 'confirmed' else 'stale' end`

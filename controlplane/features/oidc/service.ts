@@ -24,7 +24,7 @@ export type Oidc = {
   readonly cookieName: SignInRequests['cookieName']
 }
 
-/** The enabled authentication modes, and the access check of signed-in users. */
+/** The enabled authentication modes, and the access check for signed-in users. */
 export type SignIn = {
   /** Sign-in through the identity provider; null when only passwords are enabled. */
   readonly oidc: Oidc | null

@@ -27,8 +27,8 @@ export async function insertSignIn(q: Query, row: ProviderSignIn): Promise<boole
 }
 
 /**
- * Deletes the code and returns its sign-in. The code is deleted whatever secret the caller presents. Undefined when the
- * code was used, is unknown, or is older than a minute.
+ * Deletes the code and returns its sign-in. Deletes the code even if the caller presents a wrong secret. Returns
+ * undefined when the code was used, is unknown, or is older than a minute.
  */
 export async function takeSignIn(
   q: Query,

@@ -24,8 +24,8 @@ export type ProviderSignInDeps = {
 }
 
 /**
- * Result of a callback of the provider. The page, or the command on this port, can exchange the code once within a
- * minute.
+ * Result of a callback of the provider. The page, or the command that listens on this port, can exchange the code
+ * once within a minute.
  */
 export type Answered = Pick<SignInRequest, 'loopbackPort'> & { readonly code: string; readonly email: string }
 
@@ -106,8 +106,8 @@ async function accept(
 }
 
 /**
- * Exchanges the code for a session; null for a refused exchange. The function does not throw for a refusal, because the
- * transaction must commit to mark the code as used.
+ * Exchanges the code for a session. Returns null when the exchange is refused. It does not throw in this case,
+ * because the transaction must commit to mark the code as used.
  */
 async function exchange(
   q: Query,

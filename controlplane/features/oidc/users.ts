@@ -110,7 +110,8 @@ async function newUser(q: Query, deps: ProviderUsersDeps, given: NewUser): Promi
 
 /**
  * Links an existing account to the provider's identity. Refuses accounts with the role owner, because the provider
- * could then control an owner. Replaces only an identity of an earlier provider.
+ * could then control an owner. If the account already has an identity, replaces only an identity of an earlier
+ * provider.
  */
 async function takeOver(
   q: Query,

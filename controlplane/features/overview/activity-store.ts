@@ -1,7 +1,7 @@
 import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
 import { HAS_ENDED } from '../agents/rows.ts'
 
-/** A period that is divided into buckets of equal length. The times are in ISO 8601. */
+/** A period that is divided into parts of equal length (buckets). The times are in ISO 8601. */
 export type Span = { readonly from: string; readonly to: string; readonly bucketSeconds: number }
 
 export type BucketRow = {
@@ -15,9 +15,9 @@ export type BucketRow = {
   readonly p99: number | null
 }
 export type ActivityCounts = {
-  /** Buckets of the period, oldest first. Buckets without requests are included. */
+  /** Counts of each bucket of the period, oldest first. Buckets without requests are included. */
   readonly buckets: readonly BucketRow[]
-  /** Percentiles over the whole period; null without requests. */
+  /** Latency percentiles over the whole period; null when there were no requests. */
   readonly latency: Pick<BucketRow, 'p50' | 'p95' | 'p99'>
 }
 export type DenialRow = {
@@ -38,11 +38,14 @@ export type AgentActivityRow = {
   readonly lastAt: Date
 }
 
-/** Counts requests instead of rows, because one aggregate record stands for many refusals. */
+/**
+ * Returns the SQL expression that counts the requests of matching rows. The expression does not count rows, because
+ * one aggregate record stands for many refusals.
+ */
 const sumOf = (condition: string) => `coalesce(sum(requests) filter (where ${condition}), 0)::bigint`
 const COUNTS = `${sumOf("decision = 'ALLOW'")} as allow, ${sumOf("decision = 'HOLD'")} as hold,
   ${sumOf("decision = 'DENY'")} as deny`
-/** Percentiles of the latency, without requests that waited for an approval. */
+/** Percentiles of the latency. Requests that waited for an approval are not included. */
 const LATENCIES = [50, 95, 99]
   .map(
     (percent) =>
@@ -53,8 +56,8 @@ const requestsIn = (within: Within) =>
   `org_id = $1 and time >= $2::timestamptz and time < $3::timestamptz and ${within.nameOr('agent', 'gateway')}`
 
 /**
- * Counts requests per bucket of the period. The query returns one row without a time, which has the latency of the
- * whole period.
+ * Counts requests per bucket of the period. The query also returns one row without a time, which contains the latency
+ * of the whole period.
  */
 export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Promise<ActivityCounts> {
   const rows = await q.rows<Omit<BucketRow, 'time'> & { readonly time: Date | null }>(

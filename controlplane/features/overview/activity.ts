@@ -8,7 +8,7 @@ export type ActivityQuestion = { readonly seconds: number; readonly to?: string 
 export type Activity = (namespaces: Namespaces, question: ActivityQuestion) => Promise<ActivityReply>
 
 const TOP = 10
-/** Maximum number of kinds of denials that are shown per agent. */
+/** Maximum number of different denials that are shown per agent. */
 const KINDS = 4
 /** Approximate number of buckets per period. The number makes charts readable on small and large screens. */
 const BUCKETS = 60

@@ -2,15 +2,15 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { IS_ABANDONED } from '../approvals/rows.ts'
 
 /**
- * One opaque text per kind of object. The text changes whenever an object of the kind changes. Texts are compared for
- * equality only.
+ * One opaque text (change mark) per kind of object. The text changes whenever an object of the kind changes, and is
+ * only compared for equality.
  */
 export type ChangeMarks = Readonly<Record<'approvals' | 'traffic' | 'config' | 'audit', string>>
 
 /**
  * Returns the change marks. The statement reads only the ends of indexes, so two reads per second are cheap, and it
- * finds changes of every replica. A record that arrives late does not change the newest time of the traffic log. If the
- * request was held, its audit event changes the mark; otherwise clients find the record by polling.
+ * finds changes of every replica. A record that arrives late does not change the newest time of the traffic log. If
+ * the request of the record was held, an audit event changes the mark; otherwise clients find the record by polling.
  */
 export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<ChangeMarks> {
   const [row] = await (q.namespaces === 'all' ? marksOfAll(q, orgId) : marksIn(q, orgId))
@@ -19,8 +19,9 @@ export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<Ch
 }
 
 /**
- * SQL expressions whose values change when a client with a pending approval disconnects or reconnects. The values also
- * change when the client was disconnected so long that the approval is no longer listed.
+ * SQL expressions whose values change when a client with a pending approval disconnects or reconnects. The values
+ * also change when an approval counts as abandoned and is no longer listed, because its client has been disconnected
+ * for too long.
  */
 const LEAVES = `count(left_at), max(left_at), count(*) filter (where ${IS_ABANDONED})`
 
@@ -43,8 +44,9 @@ function marksOfAll(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks
 }
 
 /**
- * Reads the change marks of some namespaces. `agents.last_seen_at` stands for the newest traffic record. Every
- * configuration change in a namespace inserts an audit event or updates a push result (`manifest_objects.updated_at`).
+ * Reads the change marks of some namespaces. For the newest traffic record, the mark contains `agents.last_seen_at`.
+ * Every configuration change in a namespace inserts an audit event or updates a push result
+ * (`manifest_objects.updated_at`).
  */
 function marksIn(q: ScopedQuery, orgId: string): Promise<readonly ChangeMarks[]> {
   return q.rows<ChangeMarks>(

@@ -16,7 +16,7 @@ export type ChangesDeps = {
   readonly liveOf: (gatewayId: string) => GatewayLive | null
 }
 
-/** One version text per kind of object. A different text means that the state of the kind has changed. */
+/** One text per kind of object (version). A different text means that an object of the kind has changed. */
 export type Versions = Readonly<Record<ChangeKind, string>>
 
 export type ChangeListener = {
@@ -25,7 +25,10 @@ export type ChangeListener = {
   onEnd(): void
 }
 
-/** Reports changes in some namespaces that any replica made. Polls the database only while there are listeners. */
+/**
+ * Reports the changes of objects in some namespaces, whichever replica made the changes. Polls the database only
+ * while there are listeners.
+ */
 export type Changes = Disposable & {
   versions(namespaces: Namespaces): Promise<Versions>
   /** Adds a listener. The returned function removes it. */

@@ -1,7 +1,7 @@
 import type { Query } from '../../db/query.ts'
 
 /**
- * Returns the id of the agent with this `managed_by` that is not revoked. Waits for a concurrent transaction that
+ * Returns the id of the agent with this `managed_by`. Ignores revoked agents. Waits for a concurrent transaction that
  * creates the agent.
  */
 export async function findManagedAgent(q: Query, managedBy: string): Promise<string | undefined> {

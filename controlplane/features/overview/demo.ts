@@ -61,7 +61,8 @@ const SCENARIOS: readonly [Scenario, Scenario, Scenario] = [
 ]
 
 /**
- * Submits one of the three scenarios as the built-in agent, which has no credential. Null selects a random scenario.
+ * Submits one of the three scenarios as an action of the built-in agent, which has no credential. Null selects a
+ * random scenario.
  */
 export type Demo = (by: Actor, scenario: 0 | 1 | 2 | null) => Promise<DemoResult>
 
@@ -87,7 +88,7 @@ function tooMany(retryAfterS: number): ChaperoneError {
 
 /**
  * Returns the id of the built-in agent and creates the agent at first use. The agent has no key and no gateway, so
- * policies alone decide about its actions.
+ * that the policies alone decide its actions.
  */
 function demoAgent(db: Db, orgId: string, by: Actor): Promise<string> {
   return db.tx(async (q) => {

@@ -20,10 +20,10 @@ export type OverviewDeps = {
   readonly kills: () => readonly KillEntry[]
   readonly liveOf: (gatewayId: string) => GatewayLive | null
   readonly nowMs: () => number
-  /** Rules of the minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
+  /** Rules of the minimum strictness of Gateways (`GATEWAY_FLOORS`). When absent, there is no minimum. */
   readonly floorRules?: FloorRules
   readonly ownerTokenWarnings: OwnerTokenWarnings
-  /** Returns a sentence for each channel of notifications and each destination of records that fails. */
+  /** Returns a sentence for each notification channel and each destination of records that fails. */
   readonly deliveryWarnings: () => Promise<readonly string[]>
 }
 

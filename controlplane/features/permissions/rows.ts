@@ -43,7 +43,7 @@ export async function listAllPermissions(q: Query): Promise<readonly PermissionR
   return rows
 }
 
-/** Lists rows of cluster manifests in the namespaces, and all other rows of Gateways in the namespaces. */
+/** Lists the rows of cluster manifests in the namespaces, and all other rows whose Gateway is in the namespaces. */
 export async function listPermissionsIn(
   q: ScopedQuery,
   gatewayId: string | null,

@@ -3,8 +3,8 @@ import type { PermissionRow } from './rows.ts'
 type Placed = Pick<PermissionRow, 'gatewayId' | 'agent'>
 
 /**
- * Returns the rows of the same Gateway that are for the agent of `row` or for all agents. Includes `row` itself when
- * `rows` contains it.
+ * Returns the rows of the same Gateway that apply to the agent of `row` or to all agents. If `rows` contains `row`,
+ * the result contains it too.
  */
 export function rulesBeside(row: Placed, rows: readonly PermissionRow[]): readonly PermissionRow[] {
   return rows.filter(

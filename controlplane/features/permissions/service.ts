@@ -4,8 +4,8 @@ import { onlyRow } from '../../db/rows.ts'
 import { COLUMNS, type PermissionRow } from './rows.ts'
 
 /*
- * Operations on permissions in the caller's transaction. The caller records the audit event, which states the whole
- * change: of a permission, of a setup screen, of a command, or of a change set of manifests.
+ * The functions of this file change permissions in the caller's transaction. They record no audit event: the caller
+ * records one event for its whole change, for example for a command or for a change set of manifests.
  */
 
 const ROWS_PER_STATEMENT = 1_000

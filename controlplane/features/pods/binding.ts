@@ -80,7 +80,7 @@ type Wanted = Omit<Asking, 'claims'> & {
 }
 
 async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
-  // Pods of one workload start at the same time. The lock lets the first pod register the agent, so that the other pods
+  // Pods of one workload may start at the same time. The lock lets one pod register the agent; the other pods then
   // find the registered agent.
   await q.query('select pg_advisory_xact_lock(hashtext($1))', [`agent ${wanted.name}`])
   const all = await listAgentsNamed(q, wanted.name)
@@ -102,8 +102,8 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
 }
 
 /**
- * Throws when the pod of a Sandbox would become the agent of another workload. Users with no right but to create claims
- * influence the names of Sandboxes, so the name of an agent is no evidence of its workload.
+ * Throws when the pod of a Sandbox would become the agent of another workload. A user who may only create claims can
+ * influence the name of a Sandbox, so the name of an agent does not prove its workload.
  */
 function assertOwnName(agent: AgentRow, { workload, pod }: Wanted): void {
   const workloads = workloadsOf(agent)
@@ -114,9 +114,9 @@ function assertOwnName(agent: AgentRow, { workload, pod }: Wanted): void {
 }
 
 /**
- * Throws when a pod of another workload would move a connected agent to another Gateway. Otherwise two workloads with
- * one agent name would move the agent at every restart of their pods. A workload that changes its own Gateway may move
- * the agent while its old pods end.
+ * Throws when a pod of another workload would move a connected agent to another Gateway. Otherwise, two workloads
+ * with the same agent name would move the agent at every restart of their pods. Exception: a workload whose own
+ * Gateway changes may move the agent before its old pods have ended.
  */
 async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Wanted): Promise<void> {
   const workloads = workloadsOf(agent)
@@ -161,8 +161,8 @@ async function register(q: Query, { orgId, pod, name, gateway, workload }: Wante
 }
 
 /**
- * Binds an existing agent to the Gateway of the pod. The agent was created by a user, was bound to another Gateway, or
- * is used by a further workload.
+ * Binds an existing agent to the Gateway of the pod. This is necessary when a user created the agent, when the agent
+ * was bound to another Gateway, or when a further workload uses the agent.
  */
 async function adopt(q: Query, agent: AgentRow, { pod, gateway, workload }: Wanted): Promise<AgentRow> {
   if (agent.status === 'revoked') return agent

@@ -62,7 +62,7 @@ export type PodIdentitiesDeps = {
 const MAX_CACHED = 20_000
 /**
  * Cache time of a token review in milliseconds. A new stream always requires a new token review; other calls use a
- * cached review. The deletion of a pod evicts its review at once.
+ * cached review. When a pod is deleted, its review is evicted at once.
  */
 const REVIEW_TTL_MS = 5 * 60_000
 const CALL = { maxAgeMs: REVIEW_TTL_MS, survivesSilence: true }
@@ -79,7 +79,7 @@ type Presented = PresentedToken & { readonly issuedAtS: number | null }
 
 export function createPodReports(db: Db): PodReports {
   return {
-    // A deletion is final, so it takes precedence over other reports of the same UID in a batch.
+    // A deletion is final, so a report of a deletion takes precedence over other reports of the same UID in a batch.
     put: (pods) => putPodIdentities(db, [...lastOfEach(pods).values()]),
     list: () => listPodIdentities(db),
   }
@@ -172,8 +172,9 @@ function createBindingCache(nowMs: () => number) {
     get: (hash: string) => bound.get(hash),
     delete: (hash: string) => bound.delete(hash),
     /**
-     * Returns a function that caches rows which are read from now on. The function caches nothing after an eviction,
-     * because the pod may have been deleted after its row was read.
+     * Returns a function that caches a row. `reading` must be called before the row is read. If an eviction occurs
+     * after this call, the returned function caches nothing, because the pod may have been deleted after its row was
+     * read.
      */
     reading() {
       const before = evictions
@@ -183,7 +184,7 @@ function createBindingCache(nowMs: () => number) {
         bound.set(hash, { ...read, untilMs: nowMs() + REVIEW_TTL_MS })
       }
     },
-    /** Evicts the bindings for which the read function gives a reason, and returns that function. */
+    /** Evicts the bindings for which the function that `read` returns gives a reason. Returns this function. */
     async evict(read: (cached: readonly Bound[]) => Promise<(pod: BoundPod) => string | null>) {
       evictions++
       const reasonOf = await read([...bound.values()])
@@ -193,13 +194,18 @@ function createBindingCache(nowMs: () => number) {
   }
 }
 
-/** Returns the cached binding when the database does not answer. Rethrows an error that rejects the pod. */
+/**
+ * Returns the cached binding when the database does not answer. Rethrows the error when the error rejects the pod.
+ */
 function lastBinding(error: unknown, { binding }: Bound): PodBinding {
   if (isAnswer(error)) throw error
   return binding
 }
 
-/** Returns whether the error rejects the pod. An unavailable database (`not_ready`) rejects no pod. */
+/**
+ * Returns whether the error rejects the pod. An error of an unavailable database (`not_ready`) does not reject the
+ * pod.
+ */
 function isAnswer(error: unknown): boolean {
   return error instanceof ChaperoneError && error.code !== 'not_ready'
 }

@@ -7,14 +7,14 @@ import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
 export const PODS_PAYLOAD = 'pods'
 
 /**
- * Time for which rows of deleted pods are kept. Tokens are valid for an hour at most, and the API server rejects tokens
- * of deleted pods, so a day is sufficient.
+ * Time for which rows of deleted pods are kept. A day is sufficient: a token is valid for at most an hour, and the
+ * API server rejects the token of a deleted pod.
  */
 const KEEP_DELETED = "interval '1 day'"
 
 /**
- * Time for which a replaced token is accepted. A request with the old token may be in flight when the first request
- * with the new token arrives.
+ * Time for which the token of a pod is accepted after the pod has presented a newer token. A request with the old
+ * token may be in flight when the first request with the new token arrives.
  */
 const ROTATION_GRACE = "interval '60 seconds'"
 

@@ -47,7 +47,7 @@ export function createPolicyCheck(deps: {
 
 /**
  * Returns the namespace in which the approver groups of the policy answer. Uses the given namespace if the caller has
- * access to it, else the caller's only namespace, else the empty string, which means all namespaces.
+ * access to it, otherwise the caller's only namespace, otherwise the empty string, which means all namespaces.
  */
 function placeOf(namespaces: Namespaces, given: string | undefined): string {
   if (given !== undefined && covers(namespaces, given)) return given

@@ -52,9 +52,9 @@ export type ReplayInput = {
 }
 
 /**
- * Decides recorded requests twice by the current configuration: with the current policies, and with the drafts in their
- * place. Request bodies are not recorded, so conditions on parameters have no values. Throws `validation` for an
- * invalid draft.
+ * Decides recorded requests twice by the current configuration: first with the current policies, then with the drafts
+ * in place of the policies that they replace. Request bodies are not recorded, so conditions on parameters have no
+ * values. Throws `validation` for an invalid draft.
  */
 export type PolicyReplay = (namespaces: Namespaces, input: ReplayInput) => Promise<ReplayReply>
 
@@ -103,8 +103,8 @@ type PlacedDraft = {
 }
 
 /**
- * Compiles one draft. Yields to the event loop before every draft but the first, because the compilation blocks the
- * thread.
+ * Compiles one draft. Before every draft except the first, yields to the event loop, because the compilation blocks
+ * the thread.
  */
 async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number): Promise<PlacedDraft> {
   const { policyYaml, policyId, gatewayIds, enabled, priority, mode } = draft
@@ -123,8 +123,8 @@ async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number
 }
 
 /**
- * Returns a function that gives the policies of a gateway with the drafts in their place. Builds the index once per
- * gateway.
+ * Returns a function that returns the policies of a gateway, with the drafts in place of the policies that they
+ * replace. Builds the index once per gateway.
  */
 function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) => PolicyIndex {
   const made = new Map<string, PolicyIndex>()
@@ -149,7 +149,7 @@ function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) 
 
 /**
  * Returns the draft with the tier (platform, gateway or guest) and the agents of the policy that the draft replaces.
- * Both come from the binding of the policy and not from its text.
+ * Tier and agents come from the binding of the policy and not from its text.
  */
 function inPlaceOf(present: CompiledPolicy | undefined, draft: CompiledPolicy): CompiledPolicy {
   if (present === undefined) return draft

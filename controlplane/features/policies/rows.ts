@@ -23,8 +23,8 @@ export type PolicyRow = {
   /** Ids of the Gateways to which the policy is bound. An empty list means every Gateway. */
   readonly gatewayIds: readonly string[]
   /**
-   * Subset of `gatewayIds`: Gateways that no longer admit the policy. At these Gateways, only the denies and holds of
-   * the policy apply, and only to agents of the policy's namespace.
+   * Subset of `gatewayIds`: Gateways that no longer admit the policy. At these Gateways, the policy can only deny and
+   * hold, and only for agents of its own namespace.
    */
   readonly lostGatewayIds: readonly string[]
   /** The newest accepted text of the policy. The tests of this text may have failed. */
@@ -35,8 +35,8 @@ export type PolicyRow = {
   readonly activeVersion: number | null
   readonly tests: readonly PolicyTestResult[]
   /**
-   * Reason for the refusal of a manifest that was never in force. While set, the policy denies all actions in its
-   * scope.
+   * Reason for the refusal of a manifest that was never in force. While this field is set, the policy denies all
+   * actions in its scope.
    */
   readonly invalid: string | null
   readonly source: Source
@@ -68,7 +68,10 @@ export async function listPoliciesById(q: Query, ids: readonly string[]): Promis
   return rows
 }
 
-/** Lists refused policies of manifests that were never in force. Each denies all actions in its scope. */
+/**
+ * Lists the policies whose manifest was refused and that were never in force. Each of these policies denies all
+ * actions in its scope.
+ */
 export async function listInvalidPolicies(q: Query): Promise<readonly Pick<PolicyRow, 'name' | 'source'>[]> {
   const { rows } = await q.query<PolicyRow>('select name, source from policies where invalid is not null', [])
   return rows

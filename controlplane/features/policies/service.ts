@@ -28,7 +28,7 @@ import { deletePolicy, insertPolicy, type PolicyChanges, updatePolicy } from './
 export type PoliciesDeps = {
   readonly db: Db
   readonly orgId: string
-  /** Returns effect and risk of an action by its name in the catalogue. The tests of policies use both. */
+  /** Returns the effect and the risk of an action by its name in the catalogue, for the tests of policies. */
   readonly knownAction: (type: string) => KnownAction | null
 }
 
@@ -103,7 +103,10 @@ export async function createDefaultPolicies(q: Query, deps: PoliciesDeps): Promi
   }
 }
 
-/** Creates a policy in the caller's transaction. `disableFailing`: a policy whose tests fail is stored as disabled. */
+/**
+ * Creates a policy in the caller's transaction. `disableFailing`: true to store the policy as disabled if its tests
+ * fail.
+ */
 export async function createPolicy(
   q: Query,
   deps: Pick<PoliciesDeps, 'orgId' | 'knownAction'>,

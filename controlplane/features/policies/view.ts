@@ -18,7 +18,10 @@ export function policySummary(row: PolicyRow): PolicySummary {
   }
 }
 
-/** Returns a function that lists the problems of a policy's text in force. Caches the problems per version. */
+/**
+ * Returns a function that lists the problems of the text of a policy that is in force. Caches the problems per
+ * version.
+ */
 export function createTextProblems(): (row: PolicyRow) => readonly string[] {
   const known = new Map<string, readonly string[]>()
   return ({ id, activeVersion, activeYaml, invalid }) => {

@@ -20,8 +20,8 @@ export async function insertPolicy(q: Query, row: PolicyInput): Promise<PolicyRo
 }
 
 /**
- * Updates the given fields. With `expectedVersion`, updates only a row with this version. Undefined when the version
- * differs or the policy does not exist.
+ * Updates the given fields. With `expectedVersion`, updates only a row with this version. Returns undefined when the
+ * version differs or the policy does not exist.
  */
 export async function updatePolicy(
   q: Query,

@@ -11,9 +11,9 @@ export type AttributeValue =
 
 export type Attribute = {
   readonly name: string
-  /** Meaning, for the documentation. */
+  /** Meaning of the attribute, for the documentation. */
   readonly meaning: string
-  /** Returns the value; null or undefined omits the attribute. */
+  /** Returns the value of the attribute. When the value is null or undefined, the record has no such attribute. */
   readonly value: (record: TrafficRecord) => AttributeValue
   /** Encodes whole numbers as doubles too, so that a database column for the attribute has one type. */
   readonly isDouble?: true

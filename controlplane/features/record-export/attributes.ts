@@ -1,7 +1,7 @@
 import type { Attribute } from './attribute.ts'
 import { CREDENTIAL, DECISION, REFUSALS } from './decision-attributes.ts'
 
-/** Attributes of OpenTelemetry's semantic conventions. */
+/** Attributes that OpenTelemetry's semantic conventions define. */
 const CONVENTIONS: readonly Attribute[] = [
   {
     name: 'log.record.uid',
@@ -43,7 +43,7 @@ const CONVENTIONS: readonly Attribute[] = [
   { name: 'k8s.pod.uid', meaning: 'UID of the pod', value: ({ instance }) => instance?.pod_uid },
 ]
 
-/** Attributes of the request. */
+/** Attributes that describe the request. */
 const REQUEST: readonly Attribute[] = [
   {
     name: 'chaperone.gateway',
@@ -127,7 +127,7 @@ const REQUEST: readonly Attribute[] = [
   },
 ]
 
-/** Attributes of the log of a record, in the order of the documentation. */
+/** Attributes of the log record of a governed request, in the order of the documentation. */
 export const ATTRIBUTES: readonly Attribute[] = [
   ...CONVENTIONS,
   ...REQUEST,

@@ -1,6 +1,6 @@
 import type { Attribute } from './attribute.ts'
 
-/** Attributes of the decision and its reasons. */
+/** Attributes that describe the decision and its reasons. */
 export const DECISION: readonly Attribute[] = [
   {
     name: 'chaperone.decision',
@@ -81,7 +81,7 @@ export const DECISION: readonly Attribute[] = [
   },
 ]
 
-/** Attributes of the credential with which the request was sent. */
+/** Attributes that describe the credential with which the request was sent. */
 export const CREDENTIAL: readonly Attribute[] = [
   {
     name: 'chaperone.credential.id',
@@ -110,7 +110,7 @@ export const CREDENTIAL: readonly Attribute[] = [
   },
 ]
 
-/** Attributes of an aggregate record, which stands for many refusals. */
+/** Attributes that only an aggregate record has. An aggregate record stands for many refusals. */
 export const REFUSALS: readonly Attribute[] = [
   {
     name: 'chaperone.refusals.count',

@@ -23,7 +23,7 @@ export type ExportBatch = (records: readonly QueuedRecord[], signal: AbortSignal
 const compress = promisify(gzip)
 const MAX_REPLY_BYTES = 64 * 1024
 
-/** Statuses that refuse the content of a request: malformed, too large, not processable. */
+/** Statuses by which a destination refuses the content of a request: malformed, too large, not processable. */
 const REFUSING = new Set([400, 413, 422])
 
 /** Creates the function that sends records in one request of OTLP/HTTP (JSON encoding, gzip). */
@@ -49,8 +49,8 @@ export function createExportBatch(settings: RecordExportSettings, send: Send): E
 }
 
 /**
- * Returns the result for a reply. Only a reply that refuses the content is permanent. A wrong path, a missing right and
- * a redirect are errors of the configuration, which an operator corrects; the records stay in the outbox until then.
+ * Returns the result for a reply. Only a refusal of the content is final. A wrong path, a missing right and a
+ * redirect are errors of the configuration, which an operator corrects; the records stay in the outbox until then.
  */
 function judge({ status, retryAfterS, body }: SendReply): ExportResult {
   if (status >= 200 && status < 300) return { outcome: 'accepted', ...partialSuccess(body) }

@@ -2,14 +2,14 @@ import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
 /**
- * Maximum number of days after the end of their retention for which records are kept because they are not exported yet.
- * The documentation states this limit.
+ * Maximum number of days for which records that are not exported yet are kept after the end of their retention. The
+ * documentation states this limit.
  */
 const HOLD_DAYS = 7
 
 /**
- * Returns the first day (UTC, `YYYY-MM-DD`) of the traffic log that a retention of `hours` keeps. Earlier days with
- * records that are not exported yet are kept too, for at most `HOLD_DAYS` more days.
+ * Returns the first day (UTC, `YYYY-MM-DD`) of the traffic log to keep, for a retention of `hours`. If records of
+ * earlier days are not exported yet, this day is earlier, by at most `HOLD_DAYS` days.
  */
 export async function firstKeptDay(q: Query, hours: number): Promise<string> {
   const { rows } = await q.query<{ day: string }>(

@@ -8,13 +8,13 @@ export type RecordDestination = {
   /** Age in seconds of the oldest record in the outbox; 0 when the outbox is empty. */
   readonly lagS: number
   readonly sent: number
-  /** Records that the destination refused for good. */
+  /** Number of records that the destination refused for good. */
   readonly rejected: number
-  /** Records that retention deleted before they were sent. */
+  /** Number of records that retention deleted before they were sent. */
   readonly dropped: number
-  /** Failed requests. */
+  /** Number of failed requests since the destination was created. */
   readonly errors: number
-  /** Failed requests since the last success. */
+  /** Number of failed requests since the last success. */
   readonly attempts: number
   readonly lastError: string | null
 }
@@ -50,8 +50,8 @@ export async function listPending(
     limit,
   }: { readonly destination: string; readonly without: readonly number[]; readonly limit: number },
 ): Promise<readonly PendingRecord[]> {
-  // `limit 1` makes the planner look up each record by its primary key. Without it, the planner may choose a join that
-  // scans whole partitions.
+  // `limit 1` makes the planner look up each record by its primary key. Without `limit 1`, the planner may choose a
+  // join that scans whole partitions.
   const { rows } = await q.query<TrafficRecord & PendingRow>(
     `select position as outbox_position, queued_at, record_id, stored.*
      from (select position, queued_at, record_id, record_time from record_outbox

@@ -24,13 +24,14 @@ export type RecordSender = {
 }
 
 const MAX_RECORDS = 500
-/** Number of records that are set aside at which the destination counts as failing. */
+/** Number of refused single records (set aside) at which the destination counts as failing. */
 const MAX_SET_ASIDE = 8
 
 /**
- * Sends the records of the outbox. When the destination refuses the content of a request, the number of records is
- * halved until a single record is refused. This record is set aside. It counts as rejected only when the destination
- * accepts a later request; if the destination refuses everything, the record stays in the outbox and is sent again.
+ * Sends the records of the outbox. When the destination refuses the content of a request, the number of records per
+ * request is halved, down to a single record. A refused single record is set aside. When the destination accepts a
+ * later request, the record counts as rejected. When the destination refuses everything, the record stays in the
+ * outbox and is sent again.
  */
 export function createRecordSender(deps: RecordSenderDeps): RecordSender {
   const { db, log, destination: name } = deps
@@ -98,8 +99,8 @@ export function createRecordSender(deps: RecordSenderDeps): RecordSender {
       await accept(records, result)
       return 'more'
     }
-    // The destination may have received the aborted request, or not. The records therefore stay in the outbox, for this
-    // or another replica.
+    // It is unknown whether the destination received the aborted request. The records therefore stay in the outbox,
+    // for this or another replica.
     if (signal.aborted) return 'idle'
     return result.outcome === 'failed' ? fail(result.why, result.retryAfterS) : refuse(records, result.why)
   }

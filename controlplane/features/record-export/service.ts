@@ -13,7 +13,7 @@ import { releaseLease, takeLease } from './store.ts'
 export type RecordExportDeps = {
   readonly db: Db
   readonly log: Logger
-  /** Null: this replica exports no records. */
+  /** Settings of the export; null when this replica exports no records. */
   readonly settings: RecordExportSettings | null
   readonly send: Send
   /** Milliseconds between two reads of an empty outbox; default 1 s. */
@@ -40,8 +40,8 @@ const STOP_GRACE_MS = 1_000
 const BEHIND_S = 900
 
 /**
- * Starts the export. Rejects when the file with the headers is invalid. Creates the destination, so that from now on
- * the statement that stores a record also queues it.
+ * Starts the export. Rejects when the file with the headers is invalid. Creates the row of the destination. From then
+ * on, the statement that stores a record also queues the record for the destination.
  */
 export async function createRecordExport(deps: RecordExportDeps): Promise<RecordExport> {
   const { db, settings } = deps

@@ -2,7 +2,7 @@
 export type RecordExportSettings = {
   /** Address that accepts OTLP logs over HTTP, with its path. */
   readonly url: string
-  /** File with request headers, one `Name: value` a line; null: no further headers. */
+  /** File with request headers, one `Name: value` per line. Null when no further headers are sent. */
   readonly headersFile: string | null
   /** Resource attributes of the logs (`OTEL_RESOURCE_ATTRIBUTES`). */
   readonly resource: Readonly<Record<string, string>>

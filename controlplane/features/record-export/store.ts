@@ -31,7 +31,10 @@ export async function releaseLease(q: Query, name: string, by: string): Promise<
   ])
 }
 
-/** Records that leave the outbox. `rejected` and `dropped`: numbers of these records that were not delivered. */
+/**
+ * Records that leave the outbox. `rejected`: how many of these records the destination refused. `dropped`: how many
+ * of them retention deleted.
+ */
 export type Settled = {
   readonly name: string
   readonly positions: readonly number[]

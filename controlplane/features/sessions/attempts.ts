@@ -12,13 +12,13 @@ import {
 } from './failure-store.ts'
 
 /**
- * Number of failed attempts without a wait. Applies per account and address, and per device or address of an earlier
- * sign-in.
+ * Number of failed attempts after which a client must wait. Applies per account and address, and per device or
+ * address from which the user signed in before.
  */
 const FREE = 5
 /**
- * Number of failed attempts without a wait. Applies to one address over all accounts, and to one account over all
- * addresses without an earlier sign-in.
+ * Number of failed attempts after which clients must wait. Applies to one address over all accounts, and to one
+ * account over all addresses from which the user has not signed in before.
  */
 const FREE_IN_ALL = 100
 
@@ -33,8 +33,9 @@ export type Attempt = {
 type Counted = { readonly keys: readonly AttemptKey[] }
 
 /**
- * Counts an attempt before the password is verified. A device or address of an earlier sign-in has a separate count, so
- * that attempts of other clients cannot lock the user out. Throws `rate_limited` with the seconds to wait.
+ * Counts an attempt before the password is verified. A device or address from which the user signed in before has a
+ * separate count, so that attempts of other clients cannot lock the user out. Throws `rate_limited` with the seconds
+ * to wait.
  */
 export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
   const counts = [...deviceKeys(attempt), await addressKeys(db, attempt)]
@@ -48,16 +49,17 @@ export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
 }
 
 /**
- * Returns the name under which a sign-in waits in the fair queue of password verifications. A device of an earlier
- * sign-in has a separate name; other clients share the name of their network.
+ * Returns the name of the queue in which a sign-in waits for the verification of its password. The queues take turns.
+ * A device from which the user signed in before has a queue of its own; other clients share the name of their
+ * network.
  */
 export function turnOf({ device, address }: Pick<Attempt, 'device' | 'address'>): string {
   return device === null ? `network ${networkOf(address)}` : `device ${device}`
 }
 
 /**
- * Counts a registration before its password is hashed; `succeeded` removes the count. Throws `rate_limited` with the
- * seconds to wait.
+ * Counts a registration before its password is hashed. `succeeded` in the result removes the count. Throws
+ * `rate_limited` with the seconds to wait.
  */
 export async function countRegistration(
   db: Db,
@@ -114,7 +116,10 @@ export async function acceptSignIn(q: Query, attempt: Attempt, { keys }: Counted
   await rememberAddress(q, pairKey(attempt).hash)
 }
 
-/** Counts the attempt under every key. Counts it under no key when one of the keys requires a wait. */
+/**
+ * Counts the attempt under every key. When one of the keys requires a wait, counts the attempt under no key. Returns
+ * the seconds to wait.
+ */
 async function countAll(db: Db, keys: readonly AttemptKey[]): Promise<number> {
   for (const [index, key] of keys.entries()) {
     const waitS = await countAttempt(db, key)
@@ -135,8 +140,8 @@ function deviceKeys({ device, email }: Attempt): ReadonlyArray<readonly AttemptK
 }
 
 /**
- * Returns the keys of an attempt, with the key of the address first. An address that must wait then creates no rows for
- * the accounts that it tries.
+ * Returns the keys of an attempt. The key of the address is first, so that attempts from an address that must wait
+ * create no rows for the accounts that they name.
  */
 async function addressKeys(db: Db, attempt: Attempt): Promise<readonly AttemptKey[]> {
   const pair = pairKey(attempt)

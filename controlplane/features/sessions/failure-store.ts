@@ -4,7 +4,7 @@ import type { Query } from '../../db/query.ts'
 const FORGET = "interval '1 hour'"
 const LONGEST_WAIT_S = 900
 
-/** Key under which sign-in attempts are counted. `free`: number of attempts without a wait. */
+/** Key under which sign-in attempts are counted. `free`: number of failed attempts that require no wait. */
 export type AttemptKey = {
   readonly hash: Buffer
   readonly free: number
@@ -13,9 +13,9 @@ export type AttemptKey = {
 }
 
 /**
- * Counts an attempt before the password is verified, so that concurrent attempts count too. Beyond the free attempts,
- * the wait doubles with each failure. An attempt during the wait is not counted. Returns the seconds to wait; 0 lets
- * the attempt proceed.
+ * Counts an attempt before the password is verified, so that concurrent attempts are counted too. Beyond the free
+ * attempts, the wait doubles with each failure. An attempt during the wait is not counted. Returns the seconds to
+ * wait; 0 lets the attempt proceed.
  */
 export async function countAttempt(q: Query, key: AttemptKey): Promise<number> {
   const wait = `make_interval(secs => least(power(2, least(f.failures - $2, 20)), ${LONGEST_WAIT_S}))`

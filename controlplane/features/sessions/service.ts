@@ -101,7 +101,7 @@ export function endSessionsOf(q: Query, userId: string): Promise<void> {
   return deleteSessionsOf(q, userId)
 }
 
-/** Returns the users of the valid sessions among these, and stores that the sessions are in use. */
+/** Returns the users of those sessions in the list that are valid, and stores that these sessions are in use. */
 export function usersOfSessions(q: Query, idHashes: readonly Buffer[]): Promise<readonly SessionUser[]> {
   return useSessions(q, idHashes)
 }

@@ -19,7 +19,8 @@ export async function insertSession(q: Query, { idHash, userId, pageSecretHash }
 }
 
 /**
- * Returns the active users of the valid sessions among these. Updates the last use of a session at most once a minute.
+ * Returns the active users of those sessions in the list that are valid. Updates the last use of a session at most
+ * once a minute.
  */
 export async function useSessions(q: Query, idHashes: readonly Buffer[]): Promise<readonly SessionUser[]> {
   const { rows } = await q.query<SessionUser>(

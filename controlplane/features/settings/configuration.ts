@@ -153,8 +153,8 @@ async function changeGateway(
   const changed = (['name', 'host', 'port'] as const).filter((field) => wanted[field] !== row[field])
   const isLevel = spec.enforcementLevel !== row.spec.enforcementLevel
   if (changed.length === 0 && !isLevel) return row
-  // Manifests contain no address, because the gateway process reports the address on which it listens. A changed
-  // address is therefore no edit of a manifest.
+  // Manifests contain no address, because the gateway process reports the address on which it listens. A change of
+  // the address is therefore not an edit of a manifest.
   const isOfManifest = isLevel || changed.includes('name')
   if (isOfManifest) refuseManaged(q, row)
   const level = isLevel ? { level: spec.enforcementLevel, previous: row.spec.enforcementLevel } : {}
@@ -202,8 +202,8 @@ async function setPermission(
 }
 
 /**
- * Returns the columns `source`, `managedBy`, `origin` and `owner` of the new row. A row of a manifest keeps its
- * columns; the editing guard then refuses the edit and returns the changed manifest.
+ * Returns the columns `source`, `managedBy`, `origin` and `owner` of the new row. For a row of a manifest, returns
+ * the stored values, so that the editing guard refuses the edit and returns the changed manifest.
  */
 function ownership(same: readonly PermissionRow[], by: Actor) {
   const managed = same.find(({ source }) => source !== 'api')

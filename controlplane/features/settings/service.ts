@@ -67,8 +67,8 @@ export function createSettings({ db, orgId, keyring, identifyBot }: SettingsDeps
 }
 
 /**
- * Throws for a channel name instead of a channel id. Policies keep agents out of the approvals channel by its id, so a
- * name would not protect the channel. A name that an earlier version stored may stay.
+ * Throws for a channel name instead of a channel id. Policies keep agents out of the approvals channel by its id, so
+ * a name would not protect the channel. A channel name that an earlier version stored is accepted.
  */
 async function refuseChannelName(q: Query, orgId: string, channel: string | undefined): Promise<void> {
   if (channel === undefined || channel === '' || CHANNEL_ID.test(channel)) return

@@ -95,9 +95,10 @@ export function createSetup(deps: SetupDeps): Setup {
 
 async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput): Promise<WizardResult> {
   const { gateway, token } = await wizardGateway(q, deps, by, input.gateway)
-  // Later agents will use this gateway too, so the rules apply to all agents.
+  // The rules apply to all agents, because agents that are created later will use this gateway too.
   await connect(q, deps, { by, gateway, agent: '*', connectors: input.connectors })
-  // Last, because it locks the version: all transactions lock rows before the version.
+  // The agent is created last, because this locks the version of the configuration: every transaction locks rows
+  // before the version.
   const apiKey =
     input.agent === undefined ? null : await wizardAgent(q, deps, { by, gateway, agent: input.agent })
   await bumpVersion(q)
@@ -106,10 +107,11 @@ async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput):
 
 async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): Promise<SetupResult> {
   const gateway = await setupGateway(q, input.gateway)
-  // Other agents use the same gateway, so the rules apply to the new agent only.
+  // The rules apply to the new agent only, because other agents use the same gateway.
   const target = { by, gateway, agent: input.agent.name, connectors: input.connectors }
   const made = await connect(q, deps, target)
-  // Last, because it locks the version: all transactions lock rows before the version.
+  // The agent is created last, because this locks the version of the configuration: every transaction locks rows
+  // before the version.
   const { agent, key } = await createAgent(q, deps.orgId, by, { ...input.agent, gatewayId: gateway.id })
   await bumpVersion(q)
   return { agentId: agent.id, apiKey: key.key, gatewayId: gateway.id, ...made }

@@ -3,8 +3,8 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { TrafficCursor, TrafficFilter } from './store.ts'
 
 /**
- * SQL conditions of a list of records. PostgreSQL evaluates `indexed` by an index that has the order of the list. No
- * index covers `searched`, so the number of records for which `searched` is evaluated must be limited.
+ * SQL conditions of a list of records. PostgreSQL evaluates `indexed` by an index with the order of the list. No
+ * index covers `searched`, so the caller must limit the number of records for which `searched` is evaluated.
  */
 export type TrafficConditions = {
   readonly indexed: readonly string[]
@@ -18,12 +18,12 @@ export type TrafficConditions = {
   readonly isOfAgent: boolean
 }
 
-/** SQL expression for the text of a record that a search text is compared with. */
+/** SQL expression for the text of a record in which the search looks for the search text. */
 const SEARCHED = "lower(concat_ws(' ', action_type, host, path, agent, reason))"
 
 /**
- * Conditions with literals instead of parameters, because the planner uses the partial index `traffic_decision` only if
- * a constant implies the condition of the index.
+ * The conditions contain literals instead of parameters, because the planner uses the partial index
+ * `traffic_decision` only if a constant implies the condition of the index.
  */
 const DECISIONS: Readonly<Record<string, string>> = {
   ALLOW: "decision = 'ALLOW'",
@@ -69,8 +69,9 @@ export function trafficConditions(
 }
 
 /**
- * Returns the filter that PostgreSQL applies by an index; undefined for none. Only one filter uses an index, because
- * the intersection of two filters can be empty although each filter selects millions of records.
+ * Returns the filter that PostgreSQL applies by an index; undefined if PostgreSQL applies no filter by an index. Only
+ * one filter uses an index, because the intersection of two filters can be empty although each filter selects
+ * millions of records.
  */
 function leadingFilter(filter: TrafficFilter, namespaces: Namespaces): keyof TrafficFilter | undefined {
   if (filter.decision === 'HOLD') return 'decision'

@@ -22,7 +22,7 @@ export type IngestQuotaOptions = {
 
 type Bucket = { tokens: number; atMs: number }
 
-/** Capacity of a token bucket, in seconds of its rate. After an idle time, this amount may arrive at once. */
+/** Capacity of a token bucket, in seconds of its rate. After an idle time, an owner may send this amount at once. */
 const BURST_S = 10
 
 /**

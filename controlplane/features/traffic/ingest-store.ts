@@ -28,8 +28,8 @@ export async function insertLostRecords(
 export type HoldAction = { readonly id: string; readonly act: string; readonly agent: string }
 
 /**
- * Returns the action request for which each of these holds was opened. A retry that joined the hold belongs to the
- * evidence chain of this action request.
+ * Returns the action request for which each of these holds was opened. The record of a retry that joined the hold
+ * belongs to the evidence chain of this action request.
  */
 export async function findHoldActions(
   q: Query,

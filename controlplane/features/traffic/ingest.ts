@@ -27,9 +27,9 @@ export type Uploader = {
 
 export type Records = {
   /**
-   * Stores a batch in one transaction. Records that an earlier upload stored are skipped. Returns the ids of all
-   * records of the batch that are stored. Throws `forbidden` when the batch contains agents of another gateway, or
-   * records that began after the gateway stopped serving their agents.
+   * Stores a batch in one transaction. Skips records that an earlier upload stored. Returns the ids of all records of
+   * the batch that are stored. Throws `forbidden` when the batch contains agents of another gateway, or records that
+   * began after the gateway stopped serving their agents.
    */
   ingest(gateway: Uploader, body: RecordsBody): Promise<string[]>
 }
@@ -67,7 +67,10 @@ export function createRecords(deps: { db: Db; orgId: string; log: Logger }): Rec
   }
 }
 
-/** Returns gateway and instance to store with a record. An instance counts only if it is of the uploader's pod. */
+/**
+ * Returns the gateway and the instance to store with a record. Keeps the instance of the record only if it is in the
+ * uploader's pod.
+ */
 function authenticatedFields({ name: gateway, sidecar }: Uploader, { instance }: TrafficRecord) {
   const isOwn = instance != null && instance.pod_uid === sidecar?.podUid
   return { gateway, instance: isOwn ? instance : null }
@@ -82,8 +85,8 @@ async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonl
   const foreign = await foreignAgents(q, gateway, named)
   if (foreign.length === 0) return
   const leaseMs = leaseMsOf((await getGateway(q, gateway.gatewayId))?.spec)
-  // A gateway without a connection to its control plane serves its agents until the end of its lease. The duration of
-  // the lease is therefore added.
+  // A gateway without a connection to its control plane serves its agents until the end of its lease. Therefore, the
+  // duration of the lease is added to the end of the service.
   const endOf = new Map(
     foreign.map(({ name, servedUntil }) => [name, servedUntil === null ? null : servedUntil + leaseMs]),
   )
@@ -139,8 +142,8 @@ async function appendEvents(q: Query, orgId: string, records: readonly TrafficRe
 type Event = Pick<AuditEvent, 'type' | 'details'>
 
 /**
- * Returns the audit events of a record: denied, stopped by a kill switch, or executed after an approval. Other requests
- * appear in the traffic log only.
+ * Returns the audit events of a request that was denied, stopped by a kill switch, or executed after an approval.
+ * Other requests appear in the traffic log only.
  */
 function eventsOf(record: TrafficRecord): readonly Event[] {
   const wasHeld = record.approval_id !== null
@@ -162,8 +165,8 @@ function requested(record: TrafficRecord): Event {
 }
 
 /**
- * Returns the event of a request with a decision that this version of the control plane does not have. Neither
- * `action.denied` nor `action.executed` would be true.
+ * Returns the event of a request whose decision does not exist in this version of the control plane. For such a
+ * request, neither `action.denied` nor `action.executed` would be true.
  */
 function requestedOfNewer(record: TrafficRecord): Event {
   const { type, details } = requested(record)

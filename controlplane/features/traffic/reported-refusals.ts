@@ -9,8 +9,8 @@ import type { IngestOwner } from './ingest-quota.ts'
  */
 export type ReportedRefusals = {
   /**
-   * Returns the records with bounded counts. The counts of one owner in one minute, stored records included, cannot
-   * exceed the owner's ingest rate. A record that is not a refusal gets no count.
+   * Returns the records with bounded counts. The counts of one owner in one minute, together with the stored records,
+   * cannot exceed the owner's ingest rate. A record that is not a refusal gets no count.
    */
   bounded(owner: IngestOwner, records: readonly TrafficRecord[]): readonly TrafficRecord[]
   /** Adds stored records to the counts of the owner. */

@@ -42,15 +42,15 @@ export const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0]
 export type TrafficList = {
   readonly records: readonly TrafficRecord[]
   /**
-   * Position after which the next page begins; null at the end of the log. Also set after a search that stopped at its
-   * maximum number of read records, even if it found fewer records than the limit.
+   * Position after which the next page begins; null at the end of the log. A search that stops at its maximum number
+   * of read records also has a position here, even if the page has fewer records than `limit`.
    */
   readonly next: TrafficCursor | null
 }
 
 /**
  * Maximum number of records that a page of a search reads. The maximum bounds the time of a page (about 50 ms on two
- * cores) for a text that occurs in few records, or in none.
+ * cores) when few records, or none, contain the text.
  */
 const MAX_SEARCHED = 20_000
 const MIN_SEARCHED = 500
@@ -100,9 +100,9 @@ function selectOf({ indexed, searched, values }: TrafficConditions, condition: s
   const columns = NAMES.join(', ')
   if (searched.length === 0) return `select ${columns} ${where} ${NEWEST} limit $${values.length + 1}`
   const max = `$${values.length + 2}::bigint`
-  // The limit is in the inner query, because PostgreSQL plans the input of a window function for all rows. The limit is
-  // a subquery, so that its value is unknown during planning: the planner reads and sorts all rows when it expects
-  // fewer rows than a known limit.
+  // The limit is in the inner query, because PostgreSQL plans the input of a window function for all rows. The value
+  // of `limit` comes from a subquery, so that the planner does not know the value. With a known limit, the planner
+  // reads and sorts all rows when it expects fewer rows than the limit.
   return `select ${columns}, (${searched.join(' and ')}) is true as "isFound", row_number() over (${NEWEST}) = ${max} as "isEnd"
     from (select ${columns} ${where} ${NEWEST} limit (select ${max})) as read ${NEWEST}`
 }

@@ -13,9 +13,8 @@ export type TrafficPage = {
 
 export type Traffic = {
   /**
-   * Lists records, newest first. `cursor` is `next_cursor` of the previous page. A page of a search can have fewer
-   * records than `limit`, or none, although it has a `next_cursor`: the next page continues the search in older
-   * records.
+   * Lists records, newest first. `cursor` is `next_cursor` of the previous page. A page with a `next_cursor` can have
+   * fewer records than `limit`, or none. The next page then continues the search in older records.
    */
   list(
     namespaces: Namespaces,

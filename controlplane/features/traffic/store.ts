@@ -11,7 +11,7 @@ export type TrafficFilter = {
   readonly actionType?: string | undefined
   readonly from?: string | undefined
   readonly to?: string | undefined
-  /** Text to find in action type, host, path, agent or reason. */
+  /** Text to search for in the action type, host, path, agent and reason of records. */
   readonly q?: string | undefined
 }
 

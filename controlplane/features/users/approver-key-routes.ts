@@ -59,7 +59,7 @@ export function createAuthKeyRoutes({ approverKeys }: AuthKeyRoutesDeps): readon
   ]
 }
 
-/** Returns the authenticated user and the id of the session. Only for routes that require a role. */
+/** Returns the authenticated user and the id of the session. Must be called only in routes that require a role. */
 export function ownerOf({ principal }: { readonly principal: Principal }): KeyOwner {
   const user = userOf(principal)
   return { user, sessionId: user.session?.id }

@@ -37,7 +37,7 @@ export async function listUserKeys(q: Query, userId: string): Promise<readonly U
   return rows
 }
 
-/** Deletes the key. Undefined when the user has no key with this id. */
+/** Deletes the key. Returns undefined when the user has no key with this id. */
 export async function deleteUserKey(
   q: Query,
   key: { readonly id: string; readonly userId: string },

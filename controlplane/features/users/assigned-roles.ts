@@ -12,9 +12,9 @@ export function rolesOf({ role, namespaces, lowerRoles }: UserRow): readonly Giv
 }
 
 /**
- * Throws `forbidden` for a cluster caller that assigns a role but lacks a right of this role in one of its namespaces.
- * Throws `not_ready` when the API server does not answer. Ignores callers with a role in Chaperone, whose role is
- * checked elsewhere.
+ * Throws `forbidden` for a cluster caller that assigns a role but lacks a right of this role in one of its
+ * namespaces. Throws `not_ready` when the API server does not answer. Does not check a caller with a role in
+ * Chaperone, because other functions check this role.
  */
 export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly GivenRole[]): Promise<void> {
   for (const { role, namespaces } of given) {
@@ -44,7 +44,7 @@ export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): P
       )
 }
 
-/** Returns the rights that a cluster caller lacks. Empty for a caller with a role in Chaperone. */
+/** Returns the rights that a cluster caller lacks. Returns none for a caller with a role in Chaperone. */
 async function missingRights(
   { clusterRights }: UserPrincipal,
   rights: readonly Right[],

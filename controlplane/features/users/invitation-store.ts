@@ -30,7 +30,7 @@ export async function listInvitations(q: Query): Promise<readonly PendingInvitat
   return rows
 }
 
-/** Deletes an unused invitation and returns it. Undefined when the invitation does not exist or was used. */
+/** Deletes an unused invitation and returns it. Returns undefined when the invitation does not exist or was used. */
 export async function deleteInvitation(q: Query, id: string): Promise<Invitation | undefined> {
   const { rows } = await q.query<Invitation>(
     'delete from invitations where id = $1 and used_at is null returning id, email, role',
@@ -40,8 +40,8 @@ export async function deleteInvitation(q: Query, id: string): Promise<Invitation
 }
 
 /**
- * Marks the invitation as used and returns the invitation. Undefined for an unknown, expired or used invitation, and
- * for another e-mail address than the invited address.
+ * Marks the invitation as used and returns the invitation. Returns undefined for an unknown, expired or used
+ * invitation, and when the e-mail address is not the invited address.
  */
 export async function takeInvitation(
   q: Query,

@@ -14,7 +14,7 @@ import { lockRegistrations, updateUser } from './store.ts'
 export type OwnerLinksDeps = {
   readonly db: Db
   readonly orgId: string
-  /** In a cluster, the Secret that holds the link; otherwise null. */
+  /** Reads the Secret with the owner link; null outside a cluster. */
   readonly secret: OwnerLinkSecret | null
 }
 

@@ -8,8 +8,8 @@ import type { UserRow } from './rows.ts'
 import { insertUser, setPasswordHash, type UserInput, updateUser } from './store.ts'
 
 /*
- * Accounts of users of the identity provider, changed in the transaction of the sign-in or of the confirmation. Each
- * operation records its audit event.
+ * The functions of this file change accounts of users of the identity provider, in the transaction of the sign-in or of
+ * the confirmation. Each function records its audit event.
  */
 
 const PROVIDER: Actor = systemActor('identity-provider')
@@ -17,7 +17,7 @@ const PROVIDER: Actor = systemActor('identity-provider')
 /** Identity at the provider. `issuer`: URL of the provider. */
 export type AccountIdentity = { readonly issuer: string; readonly subject: string }
 
-/** Creates the account of a user. Undefined when an account with the e-mail address exists. */
+/** Creates the account of a user. Returns undefined when an account with the e-mail address exists. */
 export async function registerProviderUser(
   q: Query,
   account: Omit<UserInput, 'id'>,
@@ -36,8 +36,8 @@ export async function registerProviderUser(
 }
 
 /**
- * Ties an existing account to an identity: replaces the password, and ends the sessions and approver keys that the
- * password gave.
+ * Binds an existing account to an identity at the provider. Replaces the password, and ends the sessions and approver
+ * keys that were created with the old password.
  */
 export async function linkProviderUser(
   q: Query,

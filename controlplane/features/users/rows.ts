@@ -79,8 +79,8 @@ export async function hasOwner(q: Query): Promise<boolean> {
 }
 
 /**
- * Returns whether another owner can sign in. Owners with a password count where passwords are enabled; owners of the
- * provider count while the provider confirms them.
+ * Returns whether another owner can sign in. An owner with a password counts if passwords are enabled. An owner of
+ * the provider counts while the provider confirms the user.
  */
 export async function hasOtherOwner(
   q: Query,

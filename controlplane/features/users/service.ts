@@ -181,8 +181,8 @@ async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<voi
 }
 
 /**
- * Throws when a user without the role owner changes an owner, or an owner changes their own role. Therefore at least
- * one owner always remains.
+ * Throws when a user without the role owner changes an owner, or an owner changes their own role. These checks ensure
+ * that at least one owner always remains.
  */
 function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (user.role !== 'owner' && role !== 'owner') return
@@ -214,7 +214,7 @@ function refuseChanged(
  */
 async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal> {
   await lockUserChanges(q)
-  // For a cluster caller, the route has checked the right already by a SubjectAccessReview.
+  // The route has already checked the right of a cluster caller by a SubjectAccessReview.
   if (by.via === 'admin_token' || by.via === 'cluster') return by
   const user = await getUser(q, by.userId)
   const isActive = user?.status === 'active' && (await identityState(q, user.id)) !== 'ended'
@@ -242,8 +242,8 @@ async function note(
 }
 
 /**
- * Returns the error for a change that only owners may make. Conditions other than the role may also cause the error, so
- * an owner can receive it too.
+ * Returns the error for a change that only some owners may make. The error may be caused by a condition other than
+ * the role, so an owner can receive it too.
  */
 function ownerGuard({ role }: Pick<UserPrincipal, 'role'>, detail: string): ChaperoneError {
   return new ChaperoneError('forbidden', { detail, extra: { required_role: 'owner', your_role: role } })

@@ -9,7 +9,7 @@ export async function lockRegistrations(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone registrations'])
 }
 
-/** Inserts the user. Undefined when an account with the e-mail address exists. */
+/** Inserts the user. Returns undefined when an account with the e-mail address exists. */
 export async function insertUser(q: Query, row: UserInput): Promise<UserRow | undefined> {
   const { rows } = await q.query<UserRow>(
     `insert into users (id, org_id, email, name, role, password_hash, groups) values ($1, $2, $3, $4, $5, $6, $7)

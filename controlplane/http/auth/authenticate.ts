@@ -18,14 +18,15 @@ export type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 
 /**
  * Authenticates users of a Kubernetes cluster. Both methods reject with `not_ready` when the API server does not
- * answer. `isUrgent`: resolves within `URGENT_MS`, if necessary with a principal whose restriction is `unchecked`.
+ * answer. `isUrgent`: true to resolve within `URGENT_MS`. When the API server does not answer in this time, the
+ * principal comes from a cache and has the restriction `unchecked`.
  */
 export type ClusterCallers = {
-  /** Authenticates a user by a bearer token. Undefined for an invalid token. */
+  /** Authenticates a user by a bearer token. Returns undefined for an invalid token. */
   byToken(token: string, address: string, isUrgent?: boolean): Promise<UserPrincipal | undefined>
   /**
-   * Authenticates a user by a verified certificate of a client CA of the cluster. Undefined for a certificate of an
-   * agent.
+   * Authenticates a user by a verified certificate of a client CA of the cluster. Returns undefined for a certificate
+   * of an agent.
    */
   byCertificate(subject: CertificateSubject, isUrgent?: boolean): Promise<UserPrincipal | undefined>
 }
@@ -36,13 +37,16 @@ export type ClusterCallers = {
  */
 export type Identify = {
   /**
-   * Authenticates a user by the ids of all session cookies. When several sessions are valid, the page secret selects
-   * one of them.
+   * Authenticates a user by the ids in all session cookies of a request. When several sessions are valid, the page
+   * secret selects one of them.
    */
   session(
     ids: readonly string[],
     pageSecret: string | undefined,
-    /** Resolves within `URGENT_MS`, if necessary with a principal whose restriction is `unchecked`. */
+    /**
+     * True to resolve within `URGENT_MS`. When the database does not answer in this time, the principal comes from a
+     * cache and has the restriction `unchecked`.
+     */
     isUrgent: boolean,
     /** Client address of the request. */
     address?: string,
@@ -57,8 +61,8 @@ export type Identify = {
   /** Authenticates users of the cluster. Null outside a cluster. */
   readonly clusterCallers?: ClusterCallers | null
   /**
-   * Resolves to whether a TokenReview identifies the token as the token of the operator. Null outside a cluster, and in
-   * a cluster without an operator.
+   * Resolves to whether a TokenReview identifies the token as the token of the operator. The function is null outside
+   * a cluster, and in a cluster without an operator.
    */
   readonly operatorToken?: ((token: string, address: string, isUrgent?: boolean) => Promise<boolean>) | null
 } & IdentifyGateway
@@ -98,7 +102,7 @@ export async function authenticate(
   const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
   const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
-  // Skipped for an urgent request, because the activation of a kill switch must not wait for the database.
+  // Not done for an urgent request, because the activation of a kill switch must not wait for the database.
   if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
   return principal
 }

@@ -8,10 +8,11 @@ import { HEADERS } from '../../../core/wire/limits.ts'
 export type CertificateSubject = { readonly username: string; readonly groups: readonly string[] }
 
 /**
- * Returns the subject of the verified client certificate of a connection. Undefined without a certificate, or without
- * the header that selects certificate authentication. A browser presents its certificate with the requests of any page,
- * but it sends a custom header only after a CORS preflight, which the control plane does not answer. The expiry is
- * checked at each request, because a connection may outlast its certificate.
+ * Returns the subject of the verified client certificate of a connection. Returns undefined without a certificate, or
+ * without the header that selects certificate authentication. The header prevents cross-site requests: a browser
+ * presents its certificate with the requests of any page, but it sends a custom header only after a CORS preflight,
+ * which the control plane does not permit. The expiry is checked at each request, because a connection may outlast
+ * its certificate.
  */
 export function certificateSubject(
   request: FastifyRequest,
@@ -22,7 +23,7 @@ export function certificateSubject(
   if (!isRequested || !(socket instanceof TLSSocket) || !socket.authorized) return undefined
   const { subject, valid_to: validTo } = socket.getPeerCertificate()
   if (!(Date.parse(validTo) > nowMs)) return undefined
-  // A subject with several common names has an array here and is rejected as ambiguous.
+  // The value is an array when a subject has several common names. Such a subject is ambiguous and is rejected.
   const username: unknown = subject?.CN
   if (typeof username !== 'string' || username === '') return undefined
   const groups: unknown = subject.O ?? []

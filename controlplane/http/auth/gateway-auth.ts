@@ -16,8 +16,8 @@ export type IdentifyGateway = {
   /** Authenticates the sidecar of a pod by its projected ServiceAccount token. Null outside a cluster. */
   readonly podToken?: IdentifyPod | null
   /**
-   * Bounds the rate of new streams. Throws `overloaded` above the rate. Only authenticated callers count, so that others
-   * cannot use up the rate. Absent: unlimited.
+   * Bounds the rate of new streams. Throws `overloaded` above the rate. Only streams of authenticated callers count,
+   * so that other callers cannot use up the rate. Default: no limit.
    */
   readonly admitStream?: () => void
 }
@@ -25,14 +25,15 @@ type KnownGateway = { readonly id: string; readonly name: string } & Pick<Gatewa
 export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
 
 /**
- * Authenticates a pod by its token. Undefined for a token that belongs to no pod. For a pod that the operator has not
- * reported, rejects with `not_ready` at first and with `forbidden` later.
+ * Authenticates a pod by its token. Returns undefined for a token that belongs to no pod. When the operator has not
+ * reported the pod, rejects with `not_ready` at first and with `forbidden` later.
  */
 export type IdentifyPod = (token: string, from: TokenPresenter) => Promise<PodPrincipal | undefined>
 
 /**
- * Properties of the call that presents a token. `isFresh`: requires a new TokenReview. `isUrgent`: resolves within
- * `URGENT_MS`, if necessary with the last review. `address`: client address, by which unknown tokens are rate limited.
+ * Properties of the call that presents a token. `isFresh`: true to require a new TokenReview. `isUrgent`: true to
+ * resolve within `URGENT_MS`, if necessary with the last review. `address`: client address, by which unknown tokens
+ * are rate limited.
  */
 export type TokenPresenter = {
   readonly isFresh: boolean
@@ -41,8 +42,8 @@ export type TokenPresenter = {
 }
 
 /**
- * Context of a gateway's call. `isUrgent`: resolves within `URGENT_MS`, if necessary with a principal whose restriction
- * is `unchecked`.
+ * Context of a gateway's call. `isUrgent`: true to resolve within `URGENT_MS`. If a check has no answer in this time,
+ * the principal has the restriction `unchecked`.
  */
 type GatewayCall = { readonly identify: IdentifyGateway; readonly isUrgent: boolean }
 
@@ -94,8 +95,8 @@ function isStream({ url }: FastifyRequest): boolean {
 }
 
 /**
- * Returns whether the unverified claims of a token contain the audience of the control plane. Other tokens cause no
- * TokenReview.
+ * Returns whether the audience in the unverified claims of a token is the control plane. No TokenReview is sent for a
+ * token with another audience.
  */
 export function hasOurAudience(token: string): boolean {
   const parts = token.split('.')

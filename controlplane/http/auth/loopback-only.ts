@@ -15,8 +15,8 @@ export function isLoopbackOnly({ host, publicUrl, trustedProxies }: ListenSettin
 }
 
 /**
- * Names of header fields that nginx, Envoy, Apache, HAProxy, IIS, Caddy, Traefik and cloud load balancers add to a
- * forwarded request.
+ * Matches the names of header fields that nginx, Envoy, Apache, HAProxy, IIS, Caddy, Traefik and cloud load balancers
+ * add to a forwarded request.
  */
 const ADDED_BY_PROXIES =
   /^(forwarded|via|x-forwarded-.*|x-original-.*|x-envoy-.*|x-arr-.*|x-real-ip|x-(cluster-)?client-ip|true-client-ip|fastly-client-ip|cf-.*)$/
@@ -24,9 +24,10 @@ const ADDED_BY_PROXIES =
 type Received = Pick<FastifyRequest, 'headers'> & { readonly raw: { readonly httpVersion: string } }
 
 /**
- * Returns whether a proxy forwarded the request, or a page of another origin sent it. HTTP/1.0 indicates nginx, which
- * by default uses this version, adds no header fields and replaces `Host`; browsers and HTTP libraries do not use
- * HTTP/1.0. A proxy that uses HTTP/1.1, adds no header fields and replaces `Host` is not detected.
+ * Returns whether a proxy forwarded the request, or a page of another origin sent it. A request of HTTP/1.0 counts as
+ * forwarded: by default, nginx forwards with this version, adds no header fields and replaces `Host`, while browsers
+ * and HTTP libraries do not use HTTP/1.0. A proxy that uses HTTP/1.1, adds no header fields and replaces `Host` is
+ * not detected.
  */
 export function isForwarded({ headers, raw }: Received): boolean {
   if (raw.httpVersion === '1.0') return true

@@ -11,8 +11,8 @@ export type OwnerTokenUse = { readonly method: string; readonly path: string; re
 /** Tracks whether the owner's token of a cluster is still usable. */
 export type BreakGlass = {
   /**
-   * Records that a user with the role admin in all namespaces has authenticated. The owner's token is then closed by
-   * default.
+   * Records that a user with the role admin in all namespaces has authenticated. From then on, the owner's token is
+   * closed by default.
    */
   noteAdmin(user: User): Promise<void>
   /**
@@ -24,8 +24,8 @@ export type BreakGlass = {
 
 export type OwnerTokenDeps = {
   /**
-   * Resolves to whether the admin token is read-only, because approvals require a session. `givesAccess` is the field
-   * of the route.
+   * Resolves to whether the admin token is read-only, because approvals require a session. `givesAccess`: value of
+   * the field `givesAccess` of the route.
    */
   readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
   /** State of the owner's token; null outside a cluster. */

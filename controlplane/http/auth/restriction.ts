@@ -26,8 +26,8 @@ const DETAIL: Readonly<Record<Restriction, string>> = {
 }
 
 /**
- * Throws `forbidden` for a restricted caller (`not_ready` for `unchecked`). A handler that admits restricted callers
- * calls the function for inputs that it does not admit.
+ * Throws `forbidden` for a restricted caller (`not_ready` for `unchecked`). The handler of a route with `admits`
+ * calls this function for the inputs that a restricted caller may not send.
  */
 export function refuseRestricted(principal: Principal): void {
   const restriction = restrictionOf(principal)

@@ -16,16 +16,16 @@ type User = Extract<Principal, { kind: 'user' }>
 const NOWHERE: Namespaces = new Set()
 
 /**
- * Returns whether a role in some namespaces gives the right in all namespaces. The rights on approver keys do so,
- * because a key answers approvals only in the namespaces of its user.
+ * Returns whether a role in some namespaces gives the right in all namespaces. This is so for the rights on approver
+ * keys, because a key answers approvals only in the namespaces of its user.
  */
 function isUnlimited(right: Right): boolean {
   return partsOfRight(right).resource === 'approverkeys'
 }
 
 /**
- * Returns the namespaces in which the user has the right. For a user of a cluster, the reach `cluster` gives all
- * namespaces or none. Rejects with `not_ready` when the API server does not answer a SubjectAccessReview.
+ * Returns the namespaces in which the user has the right. For a user of a cluster and the reach `cluster`, returns
+ * all namespaces or none. Rejects with `not_ready` when the API server does not answer a SubjectAccessReview.
  */
 export async function namespacesOf(user: User, right: Right, reach: Reach): Promise<Namespaces> {
   if (user.clusterRights !== undefined) return user.clusterRights(right, reach)
@@ -62,7 +62,7 @@ function union(a: Namespaces, b: Namespaces): Namespaces {
   return new Set([...a, ...b])
 }
 
-/** Returns the highest role that the user has in all of these namespaces; `viewer` without one. */
+/** Returns the highest role that the user has in all of these namespaces; `viewer` when the user has no such role. */
 export function roleWithin(user: User, wanted: Namespaces): Role {
   const isWithin = ({ namespaces }: RoleIn) =>
     namespaces === 'all' || (wanted !== 'all' && [...wanted].every((name) => namespaces.has(name)))

@@ -2,16 +2,19 @@ import type { Clock } from '../../../core/state/clock.ts'
 
 /**
  * Number of acknowledgements of a kill state. `total` includes processes that disconnected within the last minute, so
- * `4 of 5` may mean that one process is disconnected. `ms`: time until the last acknowledgement.
+ * that 4 of 5 may mean that one process is disconnected. `ms`: time until the last acknowledgement.
  */
 export type KillAcks = { readonly acked: number; readonly total: number; readonly ms: number }
 
-/** Counts the acknowledgements of one broadcast of the kill state, at all replicas. */
+/** Counts the acknowledgements of one broadcast of the kill state, of processes at all replicas. */
 export type AckBarrier = {
   ack(processId: string, seq: number): void
   /** Counts the acknowledgement of a process that is connected to another replica. */
   complete(processId: string): void
-  /** Resolves when all connected processes have acknowledged. After `timeoutMs`, resolves with the count up to then. */
+  /**
+   * Resolves when all connected processes have acknowledged. After `timeoutMs`, resolves with the number of
+   * acknowledgements so far.
+   */
   acknowledged(timeoutMs: number): Promise<KillAcks>
   isOver(): boolean
 }

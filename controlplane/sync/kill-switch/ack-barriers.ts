@@ -13,10 +13,13 @@ export type AckBarriers = {
   broadcast(): AckBarrier
   /**
    * Sends the kill state to one process, with a new sequence number. `settled`: ids of announcements that the message
-   * lists as settled, in addition to those of the kill state.
+   * lists as settled, in addition to those that the kill state lists.
    */
   send(peer: Peer, settled?: readonly string[]): void
-  /** Sends the kill state again to processes whose view changed because they serve other agents than before. */
+  /**
+   * Sends the kill state again to processes that must receive other kill switches than before, because they now serve
+   * other agents.
+   */
   resend(): void
   ack(peer: Peer, seq: number): void
   /** Counts the acknowledgements that processes of other replicas have reported. */
@@ -24,7 +27,7 @@ export type AckBarriers = {
 }
 
 export type AckBarriersDeps = {
-  /** Returns a function that gives the kill state for each process, as of the call. */
+  /** Returns a function that returns the kill state for each process, as of the call of `views`. */
   readonly views: () => KillViews
   readonly peerRegistry: PeerRegistry
   readonly processRegistry: Pick<ProcessRegistry, 'elsewhere' | 'awayCount'>
@@ -41,8 +44,8 @@ export function createAckBarriers({
   let seq = 0
 
   function nextSeq(): void {
-    // The sequence number of a message is at least the clock's milliseconds, so that the numbers rise across restarts
-    // and replicas too.
+    // The sequence number of a message is at least the time of the clock in milliseconds, so that the numbers also
+    // rise across restarts and between replicas.
     seq = Math.max(seq + 1, clock.nowMs())
   }
 
@@ -88,8 +91,8 @@ export function createAckBarriers({
     },
     ack(peer, acked) {
       const sent = peer.sentKill
-      // A number above the sent number acknowledges a message of another replica with a faster clock, not a message of
-      // this replica.
+      // A number above the number that this replica sent acknowledges a message of another replica with a faster
+      // clock.
       if (sent === null || acked > sent.seq) return
       if (acked === sent.seq) peer.killState = sent.state
       for (const open of barriers) open.ack(peer.processId, acked)

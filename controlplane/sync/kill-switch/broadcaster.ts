@@ -19,8 +19,8 @@ import { createKillState } from './state.ts'
 import { createKillViews, type KillViews } from './views.ts'
 
 /**
- * Origin of a kill switch that this replica adopts. `gateway`: another replica announced the kill switch, and a gateway
- * returned the announcement. `lifted`: as `gateway`, but the kill switch was lifted in the meantime and is not in
+ * Origin of a kill switch that this replica adopts. `gateway`: another replica announced the kill switch, and a
+ * gateway returned the announcement. `lifted`: as for `gateway`, but the kill switch was lifted since and is not in
  * force. `lost`: the database lost a stored kill switch.
  */
 export type AdoptedFrom = 'gateway' | 'lifted' | 'lost'
@@ -42,11 +42,14 @@ export type KillBroadcaster = {
     id?: string,
   ): { readonly barrier: AckBarrier; readonly announcement: KillAnnouncement }
   /**
-   * Sets the listener for adopted kill switches, which were not activated on this replica. The listener stores the kill
-   * switch, or settles a lifted one.
+   * Sets the listener for adopted kill switches, which were not activated on this replica. The listener stores the
+   * kill switch. If the kill switch was lifted, the listener only settles its announcement.
    */
   onAdopted(store: StoreAdopted): void
-  /** Marks the announced kill switch as stored, or as settled by another replica. */
+  /**
+   * Marks the announcement of a kill switch as settled, because the kill switch was stored or another replica settled
+   * the announcement.
+   */
   settle(id: string): void
   /** Discards the announcements of kill switches that were lifted before they were stored. */
   retract(ids: readonly string[]): void
@@ -60,7 +63,7 @@ export type KillBroadcaster = {
   refresh(): Promise<void>
   /** Broadcasts the current kill state. The returned barrier counts its acknowledgements. */
   broadcast(): AckBarrier
-  /** Returns a function that gives the kill state for each process, as of the call of `views`. */
+  /** Returns a function that returns the kill state for each process, as of the call of `views`. */
   views(): KillViews
   /** Sends the kill state again to processes for which a configuration change added or removed kill switches. */
   resend(): void
@@ -99,8 +102,8 @@ export function createKillBroadcaster(deps: KillBroadcasterDeps): KillBroadcaste
     const take = state.begin()
     const read = () => readKillState(deps, state.stored())
     const { stored, lost } = await deps.freshness.read('kill switches', read)
-    // Lost kill switches are announced before the state without them is sent. Otherwise gateways would lift them for a
-    // moment.
+    // Lost kill switches are announced before the state without them is sent. Otherwise, gateways would lift these
+    // kill switches for a moment.
     const announcements = lost.map((entry) => announceOnly(entry))
     if (take(stored)) barriers.broadcast()
     if (lost.length > 0) log.error({ scopes: lost.map(({ scope }) => scope) }, LOST)

@@ -11,9 +11,9 @@ export type KillReading = {
 }
 
 /**
- * Reads the stored kill state. A state that is earlier than the last read state means that the database lost commits,
- * by a failover to a lagging standby or a restored backup. The earlier state counts only in a new epoch. Rejects when
- * no epoch can be begun.
+ * Reads the stored kill state. When the state is earlier than the last read state, the database has lost commits, by
+ * a failover to a lagging standby or a restored backup. Such a state is valid only in a new epoch. Rejects when no
+ * epoch can be begun.
  */
 export async function readKillState(
   { db, raiseEpoch }: { readonly db: Query; readonly raiseEpoch: EpochRaiser },
@@ -33,7 +33,7 @@ export async function readKillState(
   return { stored, lost: await lostOf(db, known.entries, stored.entries) }
 }
 
-/** Returns the lost kill switches. A kill switch with a later audit event was lifted and is not lost. */
+/** Returns the lost kill switches. A kill switch is not lost if a later audit event shows that it was lifted. */
 async function lostOf(
   db: Query,
   known: readonly KillEntry[],

@@ -11,8 +11,8 @@ import type { KillProof } from './proof.ts'
 import type { KillState } from './state.ts'
 
 /**
- * Compares the kill state that a gateway reports with the kill state of this replica. This replica may lack kill
- * switches.
+ * Compares the kill state that a gateway reports with the kill state of this replica, because the gateway may report
+ * kill switches that this replica does not have.
  */
 export type KillReports = {
   compare(peer: Peer, body: Pick<AckBody, 'kill_order' | 'announced'>): void
@@ -43,9 +43,9 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
 
   /**
    * Adopts kill switches that another replica announced but could not store, and that a gateway returns. Only the
-   * database shows whether a kill switch was lifted in the meantime. While the database does not answer, this replica
-   * does not send the kill switch to other gateways. The kill switch stays in force in the gateway, which returns it
-   * again later.
+   * database shows whether such a kill switch was lifted since. While the database does not answer, this replica does
+   * not send the kill switch to other gateways. The kill switch stays in force in the gateway that returned it, and
+   * this gateway returns it again later.
    */
   async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
     const unknown = given.filter((each) => !state.isAnnounced(each.id) && proof.isGenuine(each))

@@ -19,20 +19,22 @@ export type KillState = {
   /** Adds an announcement. The announced kill switch is in force at once, even while the database is unavailable. */
   announce(announcement: KillAnnouncement): void
   /**
-   * Marks an announcement as stored, or as settled by another replica. The first read that begins afterwards removes
-   * the announcement.
+   * Marks an announcement as settled, because the kill switch was stored or another replica settled the announcement.
+   * The next read that begins after this call removes the announcement.
    */
   settle(id: string): void
   /**
-   * Discards announcements that were lifted before they were stored, including announcements that have not arrived yet.
+   * Discards the announcements of kill switches that were lifted before they were stored. An announcement that
+   * arrives after this call is discarded too.
    */
   retract(ids: readonly string[]): void
   /** Returns whether the announcement is pending: announced, but neither stored nor retracted. */
   isAnnounced(id: string): boolean
   isSettled(id: string): boolean
   /**
-   * Begins a read. Must be called before the query, so that the result of an earlier query cannot lift a later kill
-   * switch. The returned function applies the read rows and returns whether the state for gateways changed.
+   * Begins a read. Must be called before the query, so that the result of a query cannot lift a kill switch that was
+   * announced after the query. The returned function applies the read rows and returns whether the state for gateways
+   * changed.
    */
   begin(): (stored: StoredKills) => boolean
 }
@@ -76,8 +78,8 @@ export function createKillState(): KillState {
     begin() {
       const done = [...announced].filter(([, { isStored }]) => isStored).map(([id]) => id)
       return (read) => {
-        // Reads may complete in another order when the database connection changes, so a state that is earlier than the
-        // last applied state is ignored.
+        // When the database connection changes, reads may complete in another order than they began. Therefore, a
+        // state that is earlier than the last applied state is ignored.
         if (stored !== null && isEarlier(read.order, stored.order)) return false
         const before = JSON.stringify([stored?.order, effective(), settled])
         stored = read

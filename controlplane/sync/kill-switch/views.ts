@@ -40,15 +40,15 @@ export type KillViewsDeps = {
 }
 
 /**
- * Maximum size of the announcements in one message, in characters of JSON. Gateways receive the remaining announced
- * kill switches as stored: they apply these, but do not return them to other replicas.
+ * Maximum size of the announcements in one message, in characters of JSON. Gateways receive the other announced kill
+ * switches as if these were stored: gateways apply them, but do not return them to other replicas.
  */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 
 /**
  * Returns the views of the current kill state. A kill switch from the ConfigMap of a namespace is sent only to
- * processes that serve agents of the namespace, or whose Gateway is in the namespace. A tenant therefore cannot
- * lengthen the kill state of other tenants.
+ * processes that serve agents of the namespace, or whose Gateway is in the namespace. Therefore, a tenant cannot
+ * increase the size of the kill state of other tenants.
  */
 export function createKillViews({ kills, configuration }: KillViewsDeps): () => KillViews {
   let served: { readonly of: unknown; readonly namespaces: (gatewayId: string) => ReadonlySet<string> } | null
@@ -102,9 +102,9 @@ function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boo
 }
 
 /**
- * Returns the announcements that fit in `MAX_ANNOUNCED_BYTES`, which gateways keep and return to another replica. The
- * scope `all` has priority, then shorter announcements, so that long reasons of one user do not displace other kill
- * switches.
+ * Returns the announcements whose total size is at most `MAX_ANNOUNCED_BYTES`. Gateways keep these announcements and
+ * return them to other replicas. The scope `all` has priority, then shorter announcements, so that long reasons of
+ * one user do not displace other kill switches.
  */
 export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
   const measured = announced.map((each) => ({
@@ -124,8 +124,8 @@ export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnn
 }
 
 /**
- * Returns a function that gives the namespaces of the agents of a gateway. Agents without a gateway count for every
- * gateway.
+ * Returns a function that returns the namespaces of the agents of a gateway. An agent without a gateway counts as an
+ * agent of every gateway.
  */
 function servedNamespaces({
   agents,

@@ -25,7 +25,7 @@ export type SectionBroadcaster = {
   greet(peer: Peer): Promise<void>
   /**
    * Sends a heartbeat to every process that has received a section index. Sends no heartbeats while the last reads of
-   * this replica are too old, because the last sent state may be outdated.
+   * this replica are too old, because the state that it sent may be outdated.
    */
   beat(): void
   /**
@@ -51,8 +51,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   const { isUnread, prepare, send } = createSectionSender(library)
 
   /**
-   * Returns the epoch and version of the stored configuration. A version below the last read version means that the
-   * database lost commits. The lower version then counts only in a new epoch.
+   * Returns the epoch and version of the stored configuration. When the version is below the last read version, the
+   * database has lost commits. Such a version is valid only in a new epoch.
    */
   async function readOrder(): Promise<StateOrder> {
     const read = await currentOrder(db)
@@ -81,8 +81,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   })
 
   async function refresh(): Promise<void> {
-    // A submitted action may reload the library during a pass. A read precedes each further pass too, because the heartbeats
-    // stop when the last read is too old.
+    // Repeats the pass when a submitted action reloaded the library during the pass. Each pass begins with a read,
+    // because heartbeats stop when the last read is too old.
     do await readAndSend()
     while (!isSame(library.order, broadcast))
   }
@@ -93,14 +93,16 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     for (const peer of peerRegistry.peers.values()) {
       notifyReloaded()
       await prepare(peer)
-      // The greeting of a gateway that connected during the read, and is not in the read configuration, starts another
-      // read.
+      // Skips a gateway that connected during the read and is not in the read configuration. Its greeting starts
+      // another read.
       if (!isUnread(peer)) send(peer)
       await pause()
     }
   }
 
-  /** A submitted action may reload the library between two slices. */
+  /**
+   * Calls `onReloaded` when the library was reloaded. A submitted action may reload the library between two slices.
+   */
   function notifyReloaded(): void {
     if (isSame(library.order, notified)) return
     notified = library.order
@@ -129,8 +131,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     beat: () => beatTo(peerRegistry.peers.values()),
     async reported(peer, order) {
       if (library.order === null || !isEarlier(library.order, order)) return
-      // The gateway may have rejected the configuration. Without sent hashes, this replica sends the configuration
-      // again, even if it reads no change.
+      // The gateway may have rejected the configuration. Without the hashes of sent sections, this replica sends the
+      // configuration again even if the configuration has not changed.
       peer.sentSections = null
       await readAndSend()
       const isBehind = isEarlier(library.order, order)

@@ -59,7 +59,7 @@ export type ConfigurationDeps = {
   }
   /** Namespaces of the platform team. Absent means that no namespace belongs to the platform team. */
   readonly platformNamespaces?: ReadonlySet<string>
-  /** Minimum strictness of Gateways (`GATEWAY_FLOORS`). Absent: no minimum. */
+  /** Minimum strictness of Gateways (`GATEWAY_FLOORS`). When absent, there is no minimum. */
   readonly floorRules?: FloorRules
   /**
    * Returns the chat channel for approval cards and the token of the bot that posts the cards. Each is null when not
@@ -125,8 +125,8 @@ type Loaded = {
   /** Code-host token of the organisation; null when the token is not set. */
   readonly token: string | null
   /**
-   * Reason why a credential is not sent to gateways, by connector. An agent must not act as the bot whose cards
-   * approvers answer.
+   * Reason why the credential of a connector is not sent to gateways, by connector. A credential of the bot that
+   * posts approval cards is not sent, because an agent must not act as this bot.
    */
   readonly withheld: ReadonlyMap<string, string>
   /** Short-lived secrets, by connector. */
@@ -157,13 +157,13 @@ function boundEntries(
     .map(({ id }) => id)
     .filter((id) => !users.includes(id) && (row.gatewayIds.length === 0 || row.gatewayIds.includes(id)))
   const shared = { gatewayIds: users, entry: connectorEntry(row, token) }
-  // Omits an entry without gateways, because an empty list would mean every gateway.
+  // Omits an entry with an empty list of gateways, because an empty list would mean every gateway.
   return others.length === 0 ? [shared] : [shared, { gatewayIds: others, entry }]
 }
 
 /**
- * Returns one entry for the Gateways that lost no domain, and one for each other Gateway, without the domains that
- * other connectors own there.
+ * Returns one entry for all Gateways at which the connector lost no domain, and one entry for each other Gateway. The
+ * latter entries omit the domains that other connectors own at the Gateway.
  */
 function withoutLostDomains(
   { lostDomains }: ConnectorRow,

@@ -27,10 +27,10 @@ export type SectionLibrary = {
   reload(): Promise<void>
   /**
    * Builds the sections of a gateway for one receiver in slices of 5 ms, so that kill switches and probes are served
-   * between two slices. `of` then returns them at once. Never rejects.
+   * between two slices. Afterwards, `of` returns these sections at once. Never rejects.
    */
   prepare(gatewayId: string, receiver?: Partial<Receiver>): Promise<void>
-  /** Returns the sections of a gateway for one receiver. Null for an unknown gateway. */
+  /** Returns the sections of a gateway for one receiver. Returns null for an unknown gateway. */
   of(gatewayId: string, receiver?: Partial<Receiver>): SectionSet | null
 }
 
@@ -40,7 +40,8 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
   let builder: SectionBuilder | null = null
   let built = new Map<string, SectionSet | null>()
   let before: ReadonlyMap<string, SectionVersion> = new Map()
-  // Gateway processes that `of` was called for since the last reload. The next reload builds their sections in slices.
+  // Gateway processes whose sections were requested by `of` since the last reload. The next reload builds their
+  // sections in slices.
   let asked = new Map<string, AskedReceiver>()
   const reload = createSerial(async () => {
     const read = await loadConfiguration(deps)
@@ -90,8 +91,8 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
     reload,
     prepare(gatewayId, receiver = {}) {
       if (built.has(lookUp(gatewayId, receiver).key)) return Promise.resolve()
-      // Builds for one receiver at a time: receivers that share content would otherwise build the content several
-      // times. After an error, `of` builds the sections again and throws the error to its caller.
+      // Builds the sections of one receiver at a time. Concurrent builds of receivers that share content would build
+      // the content several times. After an error, `of` builds the sections again and throws the error to its caller.
       prepared = prepared.then(() => buildInSlices(gatewayId, receiver)).catch(() => undefined)
       return prepared
     },

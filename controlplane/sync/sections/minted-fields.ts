@@ -13,8 +13,8 @@ import {
 type Deps = { readonly keyring: Keyring; readonly minted: ReadonlyMap<string, MintedRow> }
 
 /**
- * Returns the fields of a connector whose secrets are minted: the minted secret in place of the stored one. Without
- * a stored secret, and for other connectors, returns no fields.
+ * Returns the fields of the short-lived secret that gateways receive in place of the stored secret. Returns no fields
+ * for a connector without short-lived secrets, and for a connector without a stored secret.
  */
 export function mintedFields(
   row: ConnectorRow,
@@ -38,7 +38,10 @@ export function mintedFields(
   }
 }
 
-/** Returns the fields that state how tokens of single requests are narrowed; none for a connector without such tokens. */
+/**
+ * Returns the fields that state how tokens are narrowed to single requests. Returns no fields for a connector without
+ * narrowed tokens.
+ */
 function narrowing(
   row: ConnectorRow,
 ): Partial<Pick<NonNullable<ConnectorEntry['minted']>, 'narrow' | 'scopesByAction'>> {

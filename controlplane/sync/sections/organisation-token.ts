@@ -19,9 +19,9 @@ export type OrganisationTokenScope =
   | { readonly kind: 'namespaces'; readonly namespaces: ReadonlySet<string> }
 
 /**
- * Returns the ids of the gateways on which this Connector uses the organisation's token. The token belongs to the whole
- * organisation but the Connector to a tenant. Gateways therefore send the token to the provider's own hosts over TLS
- * only. Returns no ids for a Connector with another domain, address, port or CA.
+ * Returns the ids of the gateways on which this Connector uses the organisation's token. The token belongs to the
+ * whole organisation, but the Connector belongs to a tenant. Therefore, gateways send the token only over TLS and
+ * only to the provider's own hosts. Returns no ids for a Connector with another domain, address, port or CA.
  */
 export function organisationTokenGateways(
   row: Pick<ConnectorRow, 'name' | 'source' | 'spec' | 'gatewayIds'>,

@@ -15,8 +15,8 @@ export type Tenancy = {
 
 /**
  * Returns the entries for one policy, with its last accepted text (`activeYaml`). If no text of a manifest was ever
- * accepted, the entries deny all actions in the scope of the manifest. Returns no entries for a disabled policy, for a
- * text of the API that was never accepted, and in mode `monitor` for a text that is invalid.
+ * accepted, the entries deny all actions in the scope of the manifest. Returns no entries for a disabled policy, for
+ * a policy of the API whose text was never accepted, and for an invalid text in mode `monitor`.
  */
 export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bound<PolicyEntry>> {
   if (!row.enabled) return []
@@ -27,8 +27,8 @@ export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bou
   if (tenancy.platformNamespaces.has(namespace))
     return [{ gatewayIds: row.gatewayIds, entry: { ...entry, tier: 'platform' } }]
   const own = { agentsOf: namespace }
-  // A tenant's policy without Gateways was bound while its namespace belonged to the platform team. The policy stays in
-  // force at all Gateways, limited to agents of its namespace.
+  // A tenant's policy has no Gateways if it was bound while its namespace belonged to the platform team. The policy
+  // stays in force at all Gateways, limited to agents of its namespace.
   if (row.gatewayIds.length === 0) return [{ gatewayIds: [], entry: { ...entry, tier: 'guest', ...own } }]
   const owned = row.gatewayIds.filter((id) => tenancy.namespaceOf(id) === namespace)
   const guest = row.gatewayIds.filter((id) => !owned.includes(id) && !row.lostGatewayIds.includes(id))
@@ -47,7 +47,7 @@ function neverInForce(row: PolicyRow): PolicyEntry | null {
 
 /**
  * Returns the entry of the accepted text. An unreadable text gives an entry that denies the scope of the policy, or
- * null in mode `monitor`. A condition that fails to compile fails at evaluation.
+ * null in mode `monitor`. A condition that cannot be compiled fails when it is evaluated.
  */
 function inForce(row: PolicyRow, text: string): PolicyEntry | null {
   try {

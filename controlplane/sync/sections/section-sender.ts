@@ -6,7 +6,7 @@ import { signManifest } from './signature.ts'
 
 /** Sends the section index of the read configuration to single processes. */
 export type SectionSender = {
-  /** Returns whether the process has received no sections, and the read configuration has no gateway for it. */
+  /** Returns whether the process has received no sections because the read configuration has no gateway for it. */
   isUnread(peer: Peer): boolean
   /** Builds the sections of the process in slices. */
   prepare(peer: Peer): Promise<void>
@@ -30,8 +30,8 @@ export function createSectionSender(
         peer.end()
         return
       }
-      // The configuration was read before the sidecar's agent was registered. Sends no sections yet, because the first
-      // sections of a sidecar must contain its agent.
+      // When the section `agents` is empty, the configuration was read before the sidecar's agent was registered. In
+      // this case, sends no sections yet, because the first sections of a sidecar must contain its agent.
       if (peer.agent !== null && peer.sentVersion === null && set.texts.get('agents') === '[]') return
       const epoch = library.order?.epoch
       const sent = peer.sentSections

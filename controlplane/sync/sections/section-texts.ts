@@ -11,15 +11,15 @@ export type Section = { readonly hash: string; readonly text: string }
 export type SectionTexts = {
   /** Returns the section with this content, in the form for a process of `protocol`. */
   sectionOf(name: string, content: unknown, protocol: number): Section
-  /** Like `sectionOf`, in steps. */
+  /** Returns the same section as `sectionOf`, in steps. */
   stepsOf(name: string, content: unknown, protocol: number): Steps<Section>
   /** The sections that were returned so far, by hash. */
   readonly sections: ReadonlyMap<string, Section>
 }
 
 /**
- * `previous`: sections of the previous configuration. A map instead of its `SectionTexts`, whose closure would keep the
- * sections of all earlier configurations in memory.
+ * @param previous Sections of the previous configuration. The parameter is a map and not a `SectionTexts`, whose
+ * closure would keep the sections of all earlier configurations in memory.
  */
 export function createSectionTexts(previous: SectionTexts['sections'] = new Map()): SectionTexts {
   const known = new Map<string, Section>()

@@ -38,9 +38,9 @@ export type Receiver = {
 
 /** Builds the sections of the gateways of one configuration. */
 export type SectionBuilder = {
-  /** Builds the sections of a gateway for one receiver. Null when the configuration has no such gateway. */
+  /** Builds the sections of a gateway for one receiver. Returns null when the configuration has no such gateway. */
   build(gatewayId: string, receiver: Receiver): SectionSet | null
-  /** Like `build`, in steps. */
+  /** Builds the same sections as `build`, in steps. */
   stepsOf(gatewayId: string, receiver: Receiver): Steps<SectionSet | null>
 }
 
@@ -135,7 +135,10 @@ function* gatewaySections(
   }
 }
 
-/** Creates a cache. The returned function makes the value of a key in steps at the first use of the key. */
+/**
+ * Creates a cache. The returned function returns the cached value of a key; at the first use of the key, it makes the
+ * value in steps.
+ */
 function createMemo<V>(): (key: string, make: () => Steps<V>) => Steps<V> {
   const made = new Map<string, V>()
   return function* (key, make) {
@@ -169,7 +172,7 @@ function gatewaySection({ id, name, spec }: GatewayRow): GatewaySection {
 /**
  * Returns the agents of this gateway and the agents without a gateway. Omits the built-in agent, which sends no
  * requests. When a revoked agent and a later agent have the same name, the later agent is returned. Other revoked
- * agents are included, so that a refusal of their requests gives the reason.
+ * agents are included, so that the refusal of their requests states the reason.
  */
 function agentEntries(rows: readonly AgentRow[], gatewayId: string): AgentEntry[] {
   const byName = new Map<string, AgentRow>()
@@ -198,8 +201,8 @@ function forGateway<E>(
 }
 
 /**
- * Divides the permissions into sixteen sections. The edit of one permission then sends only one sixteenth of the
- * permissions.
+ * Divides the permissions into sixteen sections. When one permission changes, only one sixteenth of the permissions
+ * is sent.
  */
 function* permissionShards(rows: readonly PermissionRow[]): Steps<Array<[string, PermissionEntry[]]>> {
   const shards = PERMISSION_SECTIONS.map((name): [string, PermissionEntry[]] => [name, []])

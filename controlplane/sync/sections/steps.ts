@@ -4,7 +4,7 @@
  */
 export type Steps<T> = Generator<undefined, T, undefined>
 
-/** Entries of one step. The serialization of an entry takes a few microseconds. */
+/** Number of entries that one step processes. The serialization of an entry takes a few microseconds. */
 const ENTRIES_PER_STEP = 250
 
 /** Runs all steps without yielding to the event loop. */

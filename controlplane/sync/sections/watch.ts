@@ -42,7 +42,8 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     run(deps.refreshMailbox)
     run(deps.refreshPods)
   }
-  // Handlers by payload. A payload without a handler starts with `MAILBOX_PAYLOAD` or is the id of an approval.
+  // Handlers by the payload of a notification. A payload without a handler starts with `MAILBOX_PAYLOAD` or is the id
+  // of an approval.
   const byPayload = new Map([
     ['', look],
     [KILL_PAYLOAD, () => run(deps.refreshKill)],

@@ -61,7 +61,7 @@ function axis(colourOf: (name: string) => string): uPlot.Axis {
   return { stroke: colourOf('--mantine-color-dimmed'), grid, ticks: grid, font: '12px system-ui' }
 }
 
-/** Returns cumulative values: each series is added to the sum of the previous ones. */
+/** Returns cumulative values. Each series is added to the sum of the series before it. */
 export function stacked(series: readonly ChartSeries[]): number[][] {
   const sums: number[][] = []
   for (const [n, { values }] of series.entries()) {
@@ -72,7 +72,7 @@ export function stacked(series: readonly ChartSeries[]): number[][] {
 
 const DAY_S = 86_400
 
-/** Formats a tick in the user's locale: time of day for ranges up to a day, else the date. */
+/** Formats a tick in the user's locale: as time of day for a range up to a day, otherwise as date. */
 function tickText(tick: number, times: readonly number[]): string {
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > DAY_S
   const at = new Date(tick * 1_000)

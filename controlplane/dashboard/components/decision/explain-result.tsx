@@ -8,8 +8,8 @@ import { DecisionBadge } from './decision-badge.tsx'
 import { RiskBadge } from './risk-badge.tsx'
 
 /**
- * Shows the decision on an explained request, and on demand the text that `chaperone explain` prints, which repeats the
- * reason.
+ * Shows the decision on an explained request. On demand, also shows the text that `chaperone explain` prints. This
+ * text repeats the reason.
  */
 export function ExplainResult({ reply }: { readonly reply: ExplainReply }) {
   const { decision, action } = reply

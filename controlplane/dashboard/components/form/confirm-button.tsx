@@ -13,7 +13,10 @@ type Props = ButtonProps & {
   readonly onConfirm: () => Promise<void>
 }
 
-/** Renders a button with a confirmation dialog, for operations that cannot be undone. */
+/**
+ * Renders a button for an operation that cannot be undone. A click opens a dialog in which the user confirms the
+ * operation.
+ */
 export function ConfirmButton({ label, ariaLabel, title, children, onConfirm, ...button }: Props) {
   const [isOpen, { open, close }] = useDisclosure(false)
   return (

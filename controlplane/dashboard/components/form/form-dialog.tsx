@@ -42,8 +42,8 @@ export function FormDialog({
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          // React propagates the event to a form around the dialog component, although the dialog is elsewhere in the
-          // document.
+          // React propagates the event to a form around the dialog component, although the dialog is at another place
+          // in the document.
           event.stopPropagation()
           if (isReady) mutation.run()
         }}

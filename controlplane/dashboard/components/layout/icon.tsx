@@ -39,7 +39,7 @@ const PATHS = {
 export type IconName = keyof typeof PATHS
 
 /**
- * Renders a decorative icon, which is hidden from assistive technology, because a label beside the icon has the same
+ * Renders a decorative icon. The icon is hidden from assistive technology, because the label beside it has the same
  * meaning.
  */
 export function Icon({ name, size = 18 }: { readonly name: IconName; readonly size?: number }) {

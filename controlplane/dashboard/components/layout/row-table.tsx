@@ -7,7 +7,7 @@ export type Column<Row> = {
   readonly head: string
   readonly cell: (row: Row) => ReactNode
   readonly width?: number | string
-  /** True for columns with short texts and badges, which are never wrapped or truncated. */
+  /** True for a column with short texts or badges, which must not be wrapped or truncated. */
   readonly isWhole?: boolean
 }
 
@@ -26,11 +26,14 @@ export function RowTable<Row>(props: {
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
   readonly columns: readonly Column<Row>[]
-  /** Renders a note that takes the width of the row, such as warnings; null without one. */
+  /**
+   * Renders a note below a row, in the width of the row, for example with warnings. Returns null for a row without a
+   * note.
+   */
   readonly note?: ((row: Row) => ReactNode) | undefined
   /** Renders the row actions. Without this property, the table has no row actions. */
   readonly actions?: ((row: Row) => ReactNode) | undefined
-  /** Without this property, rows cannot be selected. */
+  /** Selection of rows. Without this property, rows cannot be selected. */
   readonly selection?: RowSelection<Row> | undefined
 }) {
   const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false })
@@ -132,7 +135,7 @@ function Narrow<Row>({ rows, keyOf, columns, note, actions, selection }: Props<R
 
 type Selecting<Row> = { readonly keyOf: (row: Row) => string; readonly selection: RowSelection<Row> }
 
-/** Renders the check box of a row; nothing for a row without operations. */
+/** Renders the check box of a row. Renders nothing for a row without operations. */
 function SelectRow<Row>({ row, keyOf, selection }: Selecting<Row> & { readonly row: Row }) {
   if (!selection.isSelectable(row)) return null
   const key = keyOf(row)

@@ -1,7 +1,10 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
 import { importWithRetry } from './import-with-retry.ts'
 
-/** Component of another chunk. `preload` ignores errors, because rendering loads the chunk again and throws. */
+/**
+ * Component whose code is in another chunk. `preload` loads the chunk and ignores errors, because rendering loads the
+ * chunk again and throws.
+ */
 export type LazyComponent<P extends object> = ComponentType<P> & { readonly preload: () => void }
 
 type State<P extends object> = { readonly Found: ComponentType<P> | null; readonly error: unknown }

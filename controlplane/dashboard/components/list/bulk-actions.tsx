@@ -11,9 +11,12 @@ export type BulkAction<Row> = {
   readonly done: string
   /** Description of the consequences, which the confirmation dialog shows. */
   readonly about: ReactNode
-  /** Reports whether the operation is possible for a row. Other selected rows are left out. */
+  /** Reports whether the operation is possible for a row. The operation is not executed for other selected rows. */
   readonly appliesTo: (row: Row) => boolean
-  /** Reason why selected rows are left out, which the dialog shows if there are any. */
+  /**
+   * Reason why the operation is not executed for some of the selected rows. The dialog shows the reason if there are
+   * such rows.
+   */
   readonly leftOut?: string
   /** Placeholder of a text field "Reason" in the dialog. Without it, the dialog has no such field. */
   readonly reasonHint?: string
@@ -27,7 +30,7 @@ type Props<Row> = {
   readonly nameOf: (row: Row) => string
   readonly selection: Selection
   readonly actions: ReadonlyArray<BulkAction<Row>>
-  /** Called after each operation, also when it failed for some rows. */
+  /** Called after each operation, even if it failed for some rows. */
   readonly onDone: () => void
 }
 

@@ -26,10 +26,10 @@ type Props<Row> = {
   readonly queryName?: string
   /** Number of rows that are shown before the button "Show all". Default: all rows. */
   readonly limit?: number
-  /** Operations on several rows. Empty: rows cannot be selected. */
+  /** Operations on several rows. When this array is empty, rows cannot be selected. */
   readonly bulk: ReadonlyArray<BulkAction<Row>>
   readonly onDone: () => void
-  /** Shown in place of an empty list, below the result of the last operation. */
+  /** Content that is shown in place of an empty list, below the result of the last operation. */
   readonly empty?: ReactNode
 }
 
@@ -71,10 +71,13 @@ export function SearchableTable<Row>(props: Props<Row>) {
   )
 }
 
-/** Shown in place of the rows: `empty` for a list without rows, else a note that no row matches the search. */
+/**
+ * Renders what is shown in place of the rows. For a list without rows, this is `empty`; otherwise it is a note that
+ * no row matches the search.
+ */
 function NothingShown(props: {
   readonly noun: string
-  /** Number of rows without the search. */
+  /** Number of rows in the list, whether or not they match the search. */
   readonly count: number
   readonly empty: ReactNode
 }) {
@@ -88,8 +91,8 @@ function NothingShown(props: {
 }
 
 /**
- * Returns the rows that match the search in the URL. Without a search these are all rows, at most `limit` until the
- * user shows all.
+ * Returns the rows that match the search in the URL. Without a search, returns at most `limit` rows until the user
+ * chooses "Show all".
  */
 function useShown<Row>({ rows, textsOf, limit = rows.length }: Props<Row>, queryName: string) {
   const [query, change] = useQueryState()

@@ -5,13 +5,13 @@ import { Icon } from '../layout/icon.tsx'
 import { CopyText } from '../text/copy-text.tsx'
 import { UntrustedText } from '../text/untrusted-text.tsx'
 
-/** Shows the manifest that the user commits in place of an edit. */
+/** Shows the manifest that the user must commit, because the edit itself was refused. */
 export function ManifestEditNote({
   edit,
   message,
 }: {
   readonly edit: ManifestEdit
-  /** Instructions of the API for an edit without a manifest to commit. */
+  /** Instructions that the API returns for an edit without a manifest to commit. */
   readonly message: string
 }) {
   const { manifest, removed } = edit
@@ -42,7 +42,8 @@ export function ManifestEditNote({
 }
 
 /**
- * Reports whether the edit has neither a manifest nor a removal. The user must then change another object or a Secret.
+ * Reports whether the reply contains neither a manifest nor a removed object. The user must then change another
+ * object or a Secret.
  */
 function isRemedyAlone({ manifest, removed }: ManifestEdit): boolean {
   return manifest === '' && removed.length === 0
@@ -85,8 +86,8 @@ function replayText({ considered, changes }: NonNullable<ManifestEdit['replay']>
 }
 
 /**
- * Explains on pages of Gateways, Connectors, Permissions and Policies that edits produce manifests. Renders nothing in
- * installations that save edits.
+ * On pages of Gateways, Connectors, Permissions and Policies, explains that edits return manifests to commit. Renders
+ * nothing in installations that store edits.
  */
 export function YamlNote() {
   const { isYaml } = useSession()

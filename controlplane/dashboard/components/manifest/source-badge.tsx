@@ -30,7 +30,7 @@ export function SourceText({ row }: { readonly row: Placed }) {
   return from === 'manifest' ? <UntrustedText text={manifestPlace(row)} /> : TITLES[from]
 }
 
-/** Reports whether the object belongs to a manifest. The API rejects edits of such an object with 409. */
+/** Reports whether a manifest defines the object. The API rejects edits of such an object with 409. */
 export function isReadOnly({ source }: Pick<Managed, 'source'>): boolean {
   return source !== 'api'
 }

@@ -4,7 +4,10 @@ import { instanceText } from '../../labels/instance-text.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { UntrustedText } from './untrusted-text.tsx'
 
-/** Links to the traffic of an instance: of its claim, else its Sandbox, else its pod. */
+/**
+ * Links to the traffic of an instance. The instance is identified by its claim if it has one, otherwise by its
+ * Sandbox, otherwise by its pod.
+ */
 export function InstanceLink({ of }: { readonly of: Instance }) {
   return (
     <Anchor

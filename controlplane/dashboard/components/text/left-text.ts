@@ -1,4 +1,4 @@
-/** Returns the text of a countdown, with its two largest units: seconds only in the last hour. */
+/** Returns the text of a countdown with its two largest units. The text contains seconds only in the last hour. */
 export function leftText(leftMs: number): string {
   if (leftMs <= 0) return 'expired'
   const seconds = Math.ceil(leftMs / 1_000)

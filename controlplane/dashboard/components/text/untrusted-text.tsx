@@ -4,13 +4,13 @@ import { condensed, type Shown, visibleSegments } from './visible-text.ts'
 
 type Props = {
   readonly text: string
-  /** True shows a block with line breaks and its own scroll bar, false shows inline text. */
+  /** True to show a block with line breaks and a scroll bar; false to show inline text. */
   readonly isBlock?: boolean
   /** Accessible name of the scrolling region; required with `isBlock`. */
   readonly label?: string
   /**
-   * True adds a button to inline text that shows the rest of a long text, for texts that an approver needs for the
-   * decision.
+   * True to add a button to a long inline text. The button shows the rest of the text. Set for texts that an approver
+   * needs for the decision.
    */
   readonly canGrow?: boolean
 }

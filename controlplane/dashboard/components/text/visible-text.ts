@@ -1,6 +1,6 @@
 /**
- * A run of plain text, or one character that is invisible or moves other characters. `at` is the offset of the segment
- * in UTF-16 code units.
+ * A run of plain text, or one character that is invisible or moves other characters. `at`: offset of the segment in
+ * UTF-16 code units.
  */
 export type Segment =
   | { readonly kind: 'text'; readonly at: number; readonly text: string }

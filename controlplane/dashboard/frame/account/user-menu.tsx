@@ -68,7 +68,7 @@ function Choices({ onOpen, leave }: ChoicesProps) {
   )
 }
 
-/** Returns the text about the namespaces that limit the lists of this user. */
+/** Returns a text about the namespaces to which the rights of this user are limited. */
 function reachOf({ role, namespaces, rights }: ReturnType<typeof useSession>['user']): string {
   const seen = rights?.['records/get'] ?? []
   if (rights?.['records/get'] === null) return `${role} in ${namespaces?.join(', ')} only`

@@ -11,8 +11,8 @@ import { useSession } from '../../session/session.tsx'
 import { scopeLabel } from './scope.ts'
 
 /**
- * Shows a banner on every page while a kill switch is active. Users with the right can lift the kill switch in the
- * banner.
+ * Shows a banner on every page while a kill switch is active. In the banner, a user with the right can lift the kill
+ * switch.
  */
 export function KillSwitchBanner() {
   const { may } = useSession()

@@ -60,7 +60,7 @@ export function ScopeForm(props: {
             className="danger"
             disabled={!isReady}
             loading={isBusy}
-            // The Enter key that opened the dialog may still be down.
+            // Ignores a repeated key, because the user may still hold down the Enter key that opened the dialog.
             onKeyDown={(event) => (event.repeat ? event.preventDefault() : undefined)}
             data-autofocus
           >
@@ -72,7 +72,9 @@ export function ScopeForm(props: {
   )
 }
 
-/** Returns the running instances. There are none outside of a cluster, and for users who may not read agents. */
+/**
+ * Returns the names of the running instances. Returns none outside a cluster, and for a user who may not read agents.
+ */
 function useInstanceNames() {
   const { data } = useResource('GET /api/dashboard/agents', {})
   return instanceNames(data ?? { agents: [] })

@@ -13,7 +13,7 @@ export const SCOPE_KINDS: ReadonlyArray<{ readonly value: ScopeKind; readonly la
   { value: 'pod', label: 'One pod' },
 ]
 
-/** Returns the names of running instances, for their kinds of scopes. */
+/** Returns the names of the running instances by kind: names of claims and names of pods. */
 export function instanceNames({ agents }: AgentList): Readonly<Record<InstanceKind, readonly string[]>> {
   const instances = agents.flatMap(({ running }) => running?.instances ?? [])
   return {

@@ -17,7 +17,7 @@ type PaletteProps = {
   readonly onClose: () => void
 }
 
-/** Dialog that leads to a page, an agent or a pending approval by its name. */
+/** Renders a dialog in which the user finds a page, an agent or a pending approval by its name and opens it. */
 export function CommandPalette({ pages, isOpen, onClose }: PaletteProps) {
   return (
     <Modal

@@ -6,8 +6,8 @@ import { CommandPalette } from '../../lazy-dialogs.ts'
 import type { PageEntry } from '../../pages/page-list.tsx'
 
 /**
- * Renders the button that opens the palette, an icon on narrow screens. Ctrl+K and ⌘K open it on every page, also while
- * a field has the focus.
+ * Renders the button that opens the palette; on narrow screens, the button is an icon. Ctrl+K and ⌘K open the palette
+ * on every page, even while a field has the focus.
  */
 export function PaletteButton({ pages }: { readonly pages: readonly PageEntry[] }) {
   const [isOpen, { open, close }] = useDisclosure(false)

@@ -7,7 +7,7 @@ export type PaletteEntry = {
   readonly id: string
   readonly kind: 'Page' | 'Agent' | 'Approval' | 'Search'
   readonly label: string
-  /** Further text that the search matches, also shown. */
+  /** Further text of the entry. The palette shows the text, and the search includes it. */
   readonly detail: string
   readonly href: string
 }
@@ -25,9 +25,9 @@ export type PaletteSources = {
 const MAX_ENTRIES = 20
 
 /**
- * Returns the entries whose label, detail or kind contains each word of the text; labels that begin with the first word
- * come first. The last entry searches the traffic log, for users who may read it. Without a text: the pages and the
- * pending approvals.
+ * Returns the entries whose label, detail or kind contains each word of the text; entries whose label begins with the
+ * first word come first. For a user who may read the traffic log, the last entry searches the traffic log. For an
+ * empty text, returns the pages and the pending approvals.
  */
 export function entriesFor(text: string, sources: PaletteSources): readonly PaletteEntry[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)

@@ -26,7 +26,7 @@ import { AGENT_TONES } from './agent-tones.ts'
 import { NewAgent } from './new-agent.tsx'
 import { RunningInstances } from './running-instances.tsx'
 
-/** A new agent key and the name of its agent. */
+/** A new key, and the name of the agent to which it belongs. */
 export type FreshKey = { readonly agent: string; readonly key: string }
 
 /** Shows the list of agents with their row actions, or the agent that the URL names. */
@@ -162,7 +162,7 @@ function Chosen({ name, agents }: { readonly name: string; readonly agents: Reso
   return (
     <Loaded of={agents}>
       {({ agents: rows }) => {
-        // A new agent may have the name of a revoked agent, which comes later in the list.
+        // A new agent may have the same name as a revoked agent. The revoked agent comes later in the list.
         const agent =
           rows.find((row) => row.name === name && row.status !== 'revoked') ??
           rows.find((row) => row.name === name)

@@ -2,10 +2,10 @@ import { Text } from '@mantine/core'
 import type { AgentView } from '../../../../core/wire/agents.ts'
 import { InstanceLink } from '../../components/text/instance-link.tsx'
 
-/** Maximum number of instances that are named. */
+/** Maximum number of instances whose names are shown. */
 const NAMED = 5
 
-/** Names the running instances of an agent. */
+/** Lists the names of an agent's running instances. */
 export function RunningInstances({ running }: Pick<AgentView, 'running'>) {
   if (running === undefined) return <span className="dim">no pods</span>
   const named = running.instances.slice(0, NAMED)

@@ -18,7 +18,7 @@ type Props = {
   readonly card: ApprovalCard
   /** Called with the answer, or with null when the user dismisses a card whose approval had already ended. */
   readonly onAnswered: (approved: boolean | null) => void
-  /** Called when the answer was accepted and further approver groups must answer. */
+  /** Called when the answer was accepted but further approver groups must still answer. */
   readonly onPartly: () => void
 }
 

@@ -4,9 +4,9 @@ import type { UserList } from '../../../../core/wire/users.ts'
 import { missingText } from './card/approver-sets.tsx'
 
 /**
- * Returns the reason for which the user cannot answer; null if the user can answer. The server enforces the same rule:
- * each user answers once, for any set that has one of their groups; admins can answer for a set whose groups have no
- * members. `users` is null if the list of users is unknown; the server then decides.
+ * Returns the reason why the user cannot answer; null if the user can answer. The server enforces the same rule: each
+ * user answers once, for every set that contains one of the user's groups. An admin can answer for a set whose groups
+ * have no members. `users`: null if the list of users is unknown; only the server then checks the rule.
  */
 export function answerObstacle(
   user: MeReply['user'],

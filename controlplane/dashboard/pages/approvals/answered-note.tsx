@@ -6,7 +6,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
 import { UndoButton } from './undo-button.tsx'
 
-/** Shows the result of an answer in the place of its card, and keeps the keyboard focus there. */
+/** Shows the result of an answer in place of its card, and keeps the keyboard focus there. */
 export function AnsweredNote(props: {
   readonly card: ApprovalCard
   readonly approved: boolean
@@ -49,7 +49,8 @@ export function AnsweredNote(props: {
               id={card.id}
               onUndone={() => {
                 setIsUndone(true)
-                // Browsers move the focus to the top of the page when the focused button is removed.
+                // Sets the focus, because browsers move the focus to the top of the page when the focused button is
+                // removed.
                 focus()
               }}
             />

@@ -15,7 +15,7 @@ const VIEWS = [
   { value: 'list', label: 'List' },
 ]
 
-/** Not in the first bundle, because most users answer on cards. */
+/** The list is not part of the first bundle, because most users answer on cards. */
 const ApprovalList = lazyComponent(
   async () => (await import('./list/approval-list.tsx')).ApprovalList,
   <LoadingSkeleton />,

@@ -11,14 +11,14 @@ import { useKeptCards } from './use-kept-cards.ts'
 
 type Props = {
   readonly pending: readonly ApprovalCard[]
-  /** Id of the approval that the URL links to; null without such a link. */
+  /** Id of the approval that the URL names; null when the URL names no approval. */
   readonly linkedId: string | null
   readonly onAnswered: () => void
 }
 
 /**
- * Lists pending approvals, those that expire first on top. Cards keep their position and their input while other cards
- * are added or removed.
+ * Lists pending approvals, ordered by their expiry. Cards keep their position and their input while other cards are
+ * added or removed.
  */
 export function Inbox({ pending, linkedId, onAnswered }: Props) {
   const list = useRef<HTMLDivElement>(null)
@@ -76,7 +76,7 @@ export function Inbox({ pending, linkedId, onAnswered }: Props) {
 
 type Result = { readonly card: ApprovalCard; readonly approved: boolean }
 
-/** Joins pending cards and results, so that a result is in the place of its card. */
+/** Merges pending cards and results into one list, in which a result takes the place of its card. */
 function inOrder(cards: readonly ApprovalCard[], results: readonly Result[]) {
   const answered = new Set(results.map(({ card }) => card.id))
   const pending = cards.filter(({ id }) => !answered.has(id)).map((card) => ({ card, approved: null }))

@@ -5,7 +5,10 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 
 type Props = { readonly id: string; readonly label?: string; readonly onUndone: () => void }
 
-/** Renders a button that withdraws an approval, and the error, for example when the approval was already used. */
+/**
+ * Renders a button that withdraws an approval. Shows the error when the withdrawal fails, for example because the
+ * approval was already used.
+ */
 export function UndoButton({ id, label = 'Undo', onUndone }: Props) {
   const undo = useMutation(async () => {
     await call('DELETE /api/dashboard/proxy-approvals', { query: { id } })

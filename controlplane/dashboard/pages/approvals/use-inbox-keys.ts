@@ -11,7 +11,7 @@ export const INBOX_KEYS = [
 
 const TARGETS: Readonly<Record<string, string>> = { a: 'approve', d: 'deny', r: 'reason' }
 
-/** Handles the keyboard shortcuts of the inbox. A single key never answers a request. */
+/** Handles the keyboard shortcuts of the inbox. No single key answers a request. */
 export function useInboxKeys(list: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

@@ -21,7 +21,7 @@ export function useKeptCards(pending: Cards): {
     expired: [],
   })
   const [dismissed, setDismissed] = useState<ReadonlySet<string>>(new Set())
-  // The state is set during the render. An effect would unmount and remount cards that stay.
+  // The state is set during the render, because an effect would unmount cards that stay and mount them again.
   if (known.pending !== pending) {
     const gone = without([...known.expired, ...known.pending], idsOf(pending))
     setKnown({ pending, expired: gone.filter(isExpired) })

@@ -12,8 +12,8 @@ type Props = {
 }
 
 /**
- * Shows the filters of the audit log. The URL holds the filters, so that users can share a view. Narrow screens fold
- * the advanced filters.
+ * Shows the filters of the audit log. The URL contains the filters, so that users can share a view. On narrow
+ * screens, the advanced filters are collapsed.
  */
 export function AuditFilters({ query, agents, onChange, onClear }: Props) {
   const isFiltered = Object.keys(query).some((name) => name !== 'action')

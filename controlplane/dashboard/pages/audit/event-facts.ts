@@ -3,7 +3,10 @@ import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 
 type Details = AuditEntry['details']
 
-/** Details of events that the list shows, by priority. An empty label shows only the value. */
+/**
+ * Details of events that the list shows, in the order of their priority. When the label is empty, the list shows only
+ * the value.
+ */
 const FIELDS: ReadonlyArray<readonly [name: string, label: string]> = [
   ['approved', ''],
   ['change', ''],

@@ -7,8 +7,8 @@ export type ImportPreview = NonNullable<ImportReply['preview']>
 type Item = ImportPreview[number]
 
 /**
- * Shows which items of a bundle are new, changed, the same or invalid, with the button that imports the new and
- * changed.
+ * Shows which items of a bundle are new, changed, unchanged or invalid, and a button that imports the new and changed
+ * items.
  */
 export function BundlePreview(props: {
   readonly preview: ImportPreview

@@ -14,7 +14,9 @@ import { BundlePreview, type ImportPreview } from './bundle-preview.tsx'
 type Bundle = { readonly agents: readonly unknown[]; readonly policies: readonly unknown[] }
 type Chosen = { readonly bundle: Bundle; readonly preview: ImportPreview }
 
-/** Compares a bundle with the existing objects, imports what is new or changed, and shows the new agent keys. */
+/**
+ * Compares a bundle with the existing objects, imports the new and changed items, and shows the keys of new agents.
+ */
 export function ImportBundle() {
   const [chosen, setChosen] = useState<Chosen | null>(null)
   const [reply, setReply] = useState<ImportReply | null>(null)

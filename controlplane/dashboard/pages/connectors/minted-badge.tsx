@@ -4,7 +4,9 @@ import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 type Minted = NonNullable<ConnectorView['minted']>
 type Props = {
   readonly minted: Minted
-  /** Variable, path or command of a source that the control plane reads itself; null for other sources. */
+  /**
+   * Name of the variable, path or command, for a source that the control plane reads itself; null for other sources.
+   */
   readonly name: string | null
 }
 
@@ -29,7 +31,7 @@ export function MintedBadge({ minted, name }: Props) {
   )
 }
 
-/** Sources that the control plane reads itself. */
+/** Texts for sources that the control plane reads itself. */
 const SOURCES: Readonly<Partial<Record<Minted['kind'], string>>> = {
   env: 'environment variable',
   file: 'file',

@@ -5,7 +5,7 @@ import { RiskBadge } from '../../components/decision/risk-badge.tsx'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 
-/** Shows the decision of a dry run, then all policies and rules that were evaluated. */
+/** Shows the decision of a dry run, followed by all policies and rules that were evaluated. */
 export function DryRunResult({ reply }: { readonly reply: DryRunReply }) {
   const { decision, trace } = reply
   return (

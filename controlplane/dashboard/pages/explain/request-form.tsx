@@ -15,15 +15,15 @@ const DEFAULT_METHOD = 'GET'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 /**
- * Renders the form that explains the decision on a request, given by method and URL. The URL of the page holds the
- * input.
+ * Renders the form that explains the decision on a request. The user enters a method and a URL. The URL of the page
+ * contains the input.
  */
 export function RequestForm() {
   const [query, change] = useQueryState()
   const [method, setMethod] = useState(query['method'] ?? DEFAULT_METHOD)
   const [url, setUrl] = useState(query['url'] ?? '')
   const [agent, setAgent] = useState(query['agent'] ?? '')
-  // A link to another request changes the query while the form stays.
+  // Updates the form, because a link to another request changes the query while the form stays mounted.
   useEffect(() => {
     setMethod(query['method'] ?? DEFAULT_METHOD)
     setUrl(query['url'] ?? '')

@@ -26,7 +26,7 @@ type Props = {
   readonly draft: ConnectorDraft
   readonly kind: ConnectorKindsReply['connectors'][number] | null
   readonly onChange: (draft: ConnectorDraft) => void
-  /** Called by the button that removes the connector. Without this property, there is no such button. */
+  /** Called by the button that removes the connector. Without this property, the form has no such button. */
   readonly onRemove?: () => void
 }
 

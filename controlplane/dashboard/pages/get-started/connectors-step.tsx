@@ -20,7 +20,8 @@ export function ConnectorsStep({ connectors, onChange }: Props) {
   return (
     <Loaded of={kinds}>
       {({ connectors: offered }) => (
-        // Waits for both replies, because a type whose hosts a connector owns already must not be offered.
+        // Waits for both replies, because the step must not offer a type if a connector already owns the hosts of
+        // this type.
         <Loaded of={existing}>
           {({ connectors: rows }) => (
             <Stack gap="md">
@@ -82,7 +83,10 @@ function AddConnector({ kinds, onAdd }: AddProps) {
   )
 }
 
-/** Reports whether a connector of the type can be added: the hosts of a provider have one connector. */
+/**
+ * Reports whether a connector of the type can be added. It cannot if a connector already owns the hosts of the
+ * provider.
+ */
 function isOffered(type: string, rows: readonly ConnectorView[]): boolean {
   return needsDomains(type) || !rows.some((row) => row.type === type)
 }

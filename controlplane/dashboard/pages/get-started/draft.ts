@@ -9,7 +9,7 @@ export type PatternDraft = { readonly key: number; readonly pattern: string; rea
 export type ConnectorDraft = {
   readonly key: number
   readonly type: ConnectorTypeName
-  /** Empty for the default name. */
+  /** Name of the connector; empty to use the default name. */
   readonly name: string
   readonly token: string
   readonly domains: readonly string[]
@@ -19,7 +19,7 @@ export type ConnectorDraft = {
   readonly baseUrl: string
   readonly allowsPrivate: boolean
   readonly allowsPlaintext: boolean
-  /** Name of the header that holds the credential. Empty for the default header. */
+  /** Name of the header that contains the credential; empty to use the default header. */
   readonly header: string
   readonly accessRule: AccessRule
   readonly patterns: readonly PatternDraft[]

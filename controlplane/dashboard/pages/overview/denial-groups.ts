@@ -2,7 +2,7 @@ import type { ActivityReply } from '../../../../core/wire/overview.ts'
 
 export type Denial = ActivityReply['denials'][number]
 
-/** Denials of one agent. `others` is the number of denials that the list leaves out. */
+/** Denials of one agent. `others`: number of denials that the list omits. */
 export type DenialGroup = {
   readonly agent: string | null
   readonly count: number
@@ -14,7 +14,7 @@ export type DenialGroup = {
 /** Denial from the API. During a rolling upgrade, a replica of an older version sends no `agent_count`. */
 type Given = Omit<Denial, 'agent_count'> & Partial<Pick<Denial, 'agent_count'>>
 
-/** Groups denials by agent, the agent with the most denials first. */
+/** Groups denials by agent. The agent with the most denials comes first. */
 export function groupDenials(denials: readonly Given[]): DenialGroup[] {
   return [...Map.groupBy(denials, ({ agent }) => agent)]
     .map(([agent, own]) => {

@@ -6,7 +6,7 @@ type LatencyReply = {
   readonly latency?: ActivityReply['latency']
 }
 
-/** Returns one series per percentile. The label has the percentile of the whole period. */
+/** Returns one series per percentile. The label of a series contains the percentile of the whole period. */
 export function latencySeries({ buckets, latency }: LatencyReply) {
   return [
     {

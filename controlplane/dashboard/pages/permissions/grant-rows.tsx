@@ -10,7 +10,10 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** Lists grants: approvals that cover later requests for a time. Hidden while there is none. */
+/**
+ * Lists grants. A grant is an approval that covers later requests for a time. Renders nothing when there are no
+ * grants.
+ */
 export function GrantRows() {
   const grants = useResource('GET /api/dashboard/grants', {}, { on: ['approvals'], everyMs: 15_000 })
   if (grants.data !== null && grants.data.grants.length === 0) return null

@@ -100,7 +100,7 @@ function For({ agent }: { readonly agent: string }) {
 
 function Remove({ row, onRemoved }: { readonly row: PermissionView; readonly onRemoved: () => void }) {
   const { isYaml } = useSession()
-  // A permission of a manifest is removed there. The column Source names the manifest.
+  // A permission of a manifest can be removed only in the manifest. The column Source names the manifest.
   if (isReadOnly(row) && !isYaml) return null
   return (
     <ConfirmButton

@@ -6,7 +6,7 @@ export type ResourceGroup = {
   readonly resource: string
   readonly actions: readonly EffectiveAction[]
   readonly counts: Readonly<Record<EffectiveAction['decision'], number>>
-  /** Number of actions that a compared agent may perform differently. */
+  /** Number of actions whose decision differs for a compared agent. */
   readonly differing: number
 }
 

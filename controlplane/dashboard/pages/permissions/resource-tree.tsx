@@ -17,7 +17,10 @@ type Props = {
   readonly compared: readonly ComparedAgent[]
 }
 
-/** Lists actions as a tree: one line for each resource with its decisions, which opens the actions of the resource. */
+/**
+ * Lists actions as a tree. Each resource is one line with its decisions; a click on the line shows the actions of the
+ * resource.
+ */
 export function ResourceTree({ actions, agent, compared }: Props) {
   const groups = resourceGroups(actions, compared)
   const all = groups.map(({ resource }) => resource)

@@ -2,7 +2,7 @@ import type { ConnectorTypeName } from '../../../../core/wire/connectors.ts'
 import type { EffectiveReply } from '../../../../core/wire/permissions.ts'
 import { useResource } from '../../live/use-resource.ts'
 
-/** Decisions for an agent that is compared with the selected agent, shown as one column of the list. */
+/** Decisions for an agent that is compared with the selected agent. The list shows them as one column. */
 export type ComparedAgent = {
   readonly agent: string
   readonly byType: ReadonlyMap<string, EffectiveReply['actions'][number]>

@@ -8,7 +8,9 @@ import { ToneBadge } from '../../components/layout/tone-badge.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import type { Check } from './use-check.ts'
 
-/** Shows the result of a policy check: problems with their lines, then test results, then warnings. */
+/**
+ * Shows the result of a policy check: first the problems with their lines, then the test results, then the warnings.
+ */
 export function CheckResult({ check: { reply, error } }: { readonly check: Check }) {
   if (error !== null) return <ErrorNote error={error} />
   if (reply === null) return <LoadingSkeleton />

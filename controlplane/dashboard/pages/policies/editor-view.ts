@@ -107,8 +107,8 @@ const colours = ViewPlugin.fromClass(
 )
 
 /**
- * Handles typing over a selection. Browsers insert inline styles at the selection, which the content security policy
- * blocks.
+ * Handles text that the user types over a selection. Browsers would insert inline styles at the selection, which the
+ * content security policy blocks.
  */
 const typing = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -128,11 +128,12 @@ function completion() {
   const catalogue = readCatalogue()
   return autocompletion({
     icons: false,
-    // The list shows a window of options around the selected one and does not scroll: a region that scrolls would need
-    // the keyboard focus, which stays in the text.
+    // The list does not scroll but shows a part of the options around the selected option. A region that scrolls
+    // would need the keyboard focus, which stays in the text.
     maxRenderedOptions: SHOWN_OPTIONS,
     override: [({ state, pos, explicit }) => completionsAt(state.sliceDoc(0, pos), catalogue, explicit)],
-    // A connector type, such as `codehost.`, is the beginning of an action name.
+    // After a connector type such as `codehost.` was inserted, the list opens again, because the type is only the
+    // beginning of an action name.
     activateOnCompletion: ({ label }) => label.endsWith('.'),
   })
 }

@@ -16,7 +16,7 @@ import { TextEditor } from './text-editor.tsx'
 import { useCheck } from './use-check.ts'
 import { useKeptDraft } from './use-kept-draft.ts'
 
-/** Shows the editor of one policy; the id `new` creates a policy. */
+/** Shows the editor of one policy. With the id `new`, the editor creates a policy. */
 export function PolicyEditor({ id }: { readonly id: string }) {
   const policies = useResource('GET /api/dashboard/policies', {}, { on: ['config'] })
   if (id === 'new') return <Editor stored={null} onSaved={policies.reload} />

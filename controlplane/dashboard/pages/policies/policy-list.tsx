@@ -137,7 +137,7 @@ function Toggle(props: {
 }) {
   const { policy, isBusy, onToggle } = props
   const { isYaml } = useSession()
-  // A policy of a manifest is enabled and disabled there. The column Source names the manifest.
+  // A policy of a manifest can be enabled and disabled only in the manifest. The column Source names the manifest.
   if (isReadOnly(policy) && !isYaml) return null
   return (
     <Switch

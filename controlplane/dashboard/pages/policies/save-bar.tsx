@@ -95,7 +95,7 @@ function wordingOf(isYaml: boolean, isNew: boolean): { readonly about: string; r
   }
 }
 
-/** Returns the reason for which the policy cannot be saved, or null. */
+/** Returns the reason why the policy cannot be saved; null if it can be saved. */
 function obstacleOf(
   draft: PolicyDraft,
   { reply, isCurrent, error }: Check,

@@ -5,7 +5,7 @@ import { diffLines } from './line-diff.ts'
 const SIGNS = { same: ' ', added: '+', removed: '−' } as const
 const TONES = { same: '', added: 'tone-good', removed: 'tone-bad' } as const
 
-/** Shows two texts as one, with a sign at each line that was added or removed. */
+/** Shows the difference between two texts as one text. Each line that was added or removed has a sign. */
 export function TextDiff({ before, after }: { readonly before: string; readonly after: string }) {
   const lines = useMemo(() => diffLines(before, after), [before, after])
   if (before === after) return <Text size="sm">No differences.</Text>

@@ -7,8 +7,8 @@ import { changesOf, draftOf, NEW_DRAFT, type PolicyDraft } from './draft.ts'
 type Edit = { readonly base: PolicyDetails | null; readonly draft: PolicyDraft }
 
 /**
- * Returns the edit of a policy. The browser tab keeps unsaved changes for this user until they are saved or discarded.
- * `base` does not follow later changes of other users.
+ * Returns the edit of a policy. The browser tab keeps unsaved changes for this user until they are saved or
+ * discarded. `base` stays the same when other users change the policy.
  */
 export function useKeptDraft(stored: PolicyDetails | null) {
   const { user } = useSession()
@@ -29,7 +29,7 @@ export function useKeptDraft(stored: PolicyDetails | null) {
     isRestored: isRestored && isChanged,
     change: (fields: Partial<PolicyDraft>) =>
       setEdit((before) => ({ ...before, draft: { ...before.draft, ...fields } })),
-    /** Replaces base and draft by a stored version, and deletes unsaved changes. */
+    /** Replaces the base and the draft by a stored version, and deletes unsaved changes. */
     rebase: (policy: PolicyDetails | null) => {
       setIsRestored(false)
       setEdit({ base: policy, draft: draftOfStored(policy) })
@@ -43,7 +43,8 @@ function draftOfStored(policy: PolicyDetails | null): PolicyDraft {
 }
 
 /**
- * Requests a confirmation by the browser before a tab with unsaved changes closes, because only this tab stores them.
+ * Makes the browser request a confirmation before it closes a tab with unsaved changes, because only this tab stores
+ * them.
  */
 function useUnloadWarning(isChanged: boolean): void {
   useEffect(() => {

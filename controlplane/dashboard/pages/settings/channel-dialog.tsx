@@ -15,7 +15,7 @@ const DEFAULTS: Readonly<Record<ChannelBody['name'], Values>> = {
   chat_webhook: { url: '', format: 'teams', template: TEMPLATE },
 }
 
-/** Edits the settings of one channel. A masked secret stays unchanged. */
+/** Edits the settings of one channel. A secret that the user leaves masked is not changed. */
 export function ChannelDialog(props: {
   readonly name: ChannelBody['name']
   readonly title: string

@@ -1,7 +1,10 @@
 import { Text } from '@mantine/core'
 import { CopyText } from '../../components/text/copy-text.tsx'
 
-/** Shows how to create the Slack app: its manifest with scopes and callback address, and where its values belong. */
+/**
+ * Shows how to create the Slack app: its manifest with scopes and callback address, and the settings in which its
+ * values must be entered.
+ */
 export function SlackSteps({ isOpen }: { readonly isOpen: boolean }) {
   const callback = `${location.origin}/api/integrations/chat`
   return (

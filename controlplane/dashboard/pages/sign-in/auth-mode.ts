@@ -2,7 +2,10 @@ export type AuthMode = {
   readonly title: string
   readonly hint: string
   readonly isNew: boolean
-  /** Token of the owner link or invitation, by its field in the registration request; empty for a sign-in. */
+  /**
+   * Token of the owner link or of the invitation, by the name of its field in the registration request. Empty for a
+   * sign-in.
+   */
   readonly tokens: Readonly<Record<string, string>>
   /** E-mail address of the invitation. */
   readonly email?: string

@@ -6,7 +6,7 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** Explains the recorded request under the current rules, which may have changed since the record. */
+/** Explains how the current rules decide the recorded request. The rules may have changed since the record. */
 export function CurrentDecision({ record }: { readonly record: TrafficRecord }) {
   const { method, host, path, agent, gateway } = record
   const isKnown = host !== null && agent !== null

@@ -19,8 +19,8 @@ const DECISIONS = [
 ]
 
 /**
- * Shows the filters of the traffic log. The URL holds the filters, so that users can share a view. Narrow screens fold
- * the advanced filters.
+ * Shows the filters of the traffic log. The URL contains the filters, so that users can share a view. On narrow
+ * screens, the advanced filters are collapsed.
  */
 export function FilterBar({ filters, onChange, onClear }: Props) {
   const isWide = useMediaQuery('(min-width: 48em)', true, { getInitialValueInEffect: false })

@@ -48,7 +48,10 @@ function actionsText({ actions, action_count: count }: TrafficRecord): string | 
   return actions === null || actions === undefined ? null : `${count}: ${actions.join(', ')}`
 }
 
-/** Returns id, source, scope and expiry of the credential that the gateway added; null for a request without one. */
+/**
+ * Returns id, source, scope and expiry of the credential that the gateway added; null when the gateway added no
+ * credential.
+ */
 function credentialFact({ credential }: TrafficRecord): ReactNode {
   if (credential === null || credential === undefined) return null
   const { id, source, scope, not_narrowed: reason, expires_at: expiresAt } = credential

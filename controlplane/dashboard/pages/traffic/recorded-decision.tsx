@@ -11,7 +11,8 @@ import { DENIAL_LABELS } from '../../labels/denial-labels.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
 /**
- * Denial reasons whose label is omitted when the record has a more detailed reason (`why`), because it states the same.
+ * Denial reasons whose label is omitted when the record has a more detailed reason (`why`), because the label states
+ * the same.
  */
 const EXPLAINED: ReadonlySet<string> = new Set([
   ...['permission', 'policy', 'policy_invalid'],
@@ -80,7 +81,8 @@ function Reason({ why }: { readonly why: RecordWhy }) {
 }
 
 /**
- * Returns the permission that decided. Null for an aggregate record whose requests have different permissions, or none.
+ * Returns the permission that decided. Returns null for an aggregate record whose requests have different
+ * permissions, or none.
  */
 function permissionOf({ permission, why, refusals }: TrafficRecord): ReactNode {
   if (permission === null) return refusals ? null : 'none matched'

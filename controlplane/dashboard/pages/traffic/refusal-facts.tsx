@@ -46,7 +46,7 @@ export function RefusalFacts({ refusals }: { readonly refusals: Refusals }) {
   )
 }
 
-/** Formats counts by name. Names can be untrusted text from an agent. */
+/** Formats counts with their names. A name can be untrusted text from an agent. */
 function countsText(counts: Readonly<Record<string, number>>) {
   const pairs = Object.entries(counts).map(([name, count]) => `${name}: ${count.toLocaleString()}`)
   return pairs.length === 0 ? null : <UntrustedText text={pairs.join(', ')} />

@@ -13,7 +13,7 @@ import { RefusalsText } from './refusal-facts.tsx'
 type Props = {
   readonly records: readonly TrafficRecord[]
   readonly onOpen: (id: string) => void
-  /** True leaves out the column of the agent on wide screens. */
+  /** True to omit the column of the agent on wide screens. */
   readonly isOfOneAgent?: boolean
 }
 
@@ -102,7 +102,7 @@ function Narrow({ records, onOpen }: Props) {
   )
 }
 
-/** Shows the agent, and in a pod its instance. */
+/** Shows the agent and, for an agent in a pod, its instance. */
 function AgentText({ record: { agent, instance } }: { readonly record: TrafficRecord }) {
   return (
     <>

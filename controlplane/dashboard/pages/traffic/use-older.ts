@@ -26,7 +26,7 @@ export function useOlder(filters: Filters, newest: Reply | null, limit: number) 
     const reply = await call('GET /api/dashboard/traffic', {
       query: { ...trafficQuery(filters, limit), cursor },
     })
-    // Keeps the records that newer records displaced from the first page.
+    // Keeps the records that are no longer on the first page because newer records were added.
     const before = older?.records ?? newest?.traffic ?? []
     setOlder({ key, records: [...before, ...reply.traffic], cursor: reply.next_cursor })
   })

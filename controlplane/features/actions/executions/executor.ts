@@ -64,8 +64,8 @@ export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Exec
 type Chosen = { readonly id: string; readonly name: string }
 
 /**
- * Removes what an action states as the agent's credential from the body. A gateway would remove it as well, and the request
- * fingerprint covers the body without it. A body that the gateway will refuse stays as it is.
+ * Removes the fields of the body that may carry a credential of the agent. The gateway removes these fields as well,
+ * and computes the request fingerprint of the body without them. Does not change a body that the gateway refuses.
  */
 function withoutCredential(request: ExecuteRequest, connector: string): ExecuteRequest {
   const { body, headers } = request

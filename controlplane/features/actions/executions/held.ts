@@ -11,8 +11,8 @@ export type HeldExecutions = {
   /** Marks that the approval of the execution has released a hold. */
   release(q: Query, execution: RunningExecution): Promise<void>
   /**
-   * Ends the execution until the approval is answered: the action becomes pending, and its decision token stays invalid
-   * until the approval renews it. Returns false, without an effect, when the action is no longer allowed.
+   * Ends the execution because its request needs an approval. The action becomes pending, and its decision token is
+   * invalid until the approval renews it. Changes nothing and returns false when the action is no longer allowed.
    */
   defer(
     q: Query,

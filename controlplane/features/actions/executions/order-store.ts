@@ -9,7 +9,10 @@ type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
  */
 export const ORDERS_CHANNEL = 'chaperone_orders'
 
-/** Queries the other replicas for one to which the gateway is connected. A replica with a connection sends `have`. */
+/**
+ * Asks the other replicas, by the message `ask`, whether the gateway is connected to them. A replica with a
+ * connection answers with `have`.
+ */
 export async function askForGateway(q: Query, askId: string, gatewayId: string): Promise<void> {
   await q.query('select pg_notify($1, $2)', [ORDERS_CHANNEL, `ask ${askId} ${gatewayId}`])
 }
@@ -31,12 +34,13 @@ export async function offerOrder(q: Query, gatewayId: string, order: Order): Pro
   )
 }
 
-/** Time limit of an order in milliseconds. The replica that offers an order waits for its result as long. */
+/** Time limit of an order in milliseconds. The replica that offers an order waits for the result until this limit. */
 export const ORDER_MS = 32_000
 
 /**
- * SQL condition for an order that a replica may take. After the time limit its outcome may be recorded as unknown, also when
- * the replica that offered the order crashed and did not withdraw it, so it must not be executed any more.
+ * SQL condition for an order that a replica may take. An order must not be executed after its time limit, because its
+ * outcome may then be recorded as unknown. The condition is necessary because a replica that crashed does not
+ * withdraw the orders that it offered.
  */
 const IS_OPEN = `taken_at is null and created_at > now() - interval '${ORDER_MS} milliseconds'`
 
@@ -69,8 +73,8 @@ export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
 }
 
 /**
- * Value of `processId` for a result that the replica which took the order passes on to the replica that offered the
- * order. No gateway process has an empty id.
+ * Value of `processId` for a result that one replica stores for another: the replica that took the order stores the
+ * result, and the replica that offered the order reads it. No gateway process has an empty id.
  */
 export const PASSED_ON = ''
 
@@ -89,7 +93,7 @@ export async function putResult(q: Query, result: ResultBody, processId: string)
 
 /**
  * Returns the result of the order that was stored for this process id, and deletes the row, because responses of
- * upstreams must not remain stored. Undefined when no such result is stored.
+ * upstreams must not remain stored. Returns undefined when no such result is stored.
  */
 export async function takeResult(
   q: Query,

@@ -83,7 +83,9 @@ export type Interrupted = OpenExecution & {
   readonly orgId: string
   readonly agentId: string
   readonly actionType: string
-  /** Result that the gateway sent to a replica other than the one that sent the order; null when no result arrived. */
+  /**
+   * Result that arrived at a replica other than the replica that sent the order; null when no such result arrived.
+   */
   readonly result: ResultBody | null
 }
 

@@ -25,8 +25,8 @@ export type TokenKeysDeps = {
 export type TokenKeys = {
   current(): SigningKey
   /**
-   * Returns the signing key with this id. Reads the database again for an unknown id. Undefined when the key does not
-   * exist.
+   * Returns the signing key with this id. Reads the database again for an unknown id. Returns undefined when the key
+   * does not exist.
    */
   find(kid: string): Promise<SigningKey | undefined>
   all(): Promise<readonly SigningKey[]>

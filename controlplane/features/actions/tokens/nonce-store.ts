@@ -3,8 +3,8 @@ import type { Query } from '../../../db/query.ts'
 
 export type NonceUse = 'verify' | 'execute' | 'cancel'
 /**
- * One use of a nonce. `use` is the id of the use. A repeated use with the same id is `spent` again, because the answer
- * of the first statement may have been lost.
+ * One use of a nonce. `use` is the id of the use. A repetition with the same id also has the outcome `spent`, because
+ * the caller may not have received the first outcome.
  */
 export type Spending = {
   readonly jti: string
@@ -13,8 +13,8 @@ export type Spending = {
   readonly use?: string
 }
 /**
- * Outcome of the use of a nonce. `unknown`: the nonce does not exist or belongs to another action. Deleted nonces had
- * expired long before.
+ * Outcome of the use of a nonce. `unknown`: the nonce does not exist or belongs to another action. Nonces are deleted
+ * only long after their expiry.
  */
 export type Spent = 'spent' | 'used' | 'expired' | 'unknown'
 

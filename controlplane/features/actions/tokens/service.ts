@@ -34,13 +34,13 @@ export type Tokens = {
   /** Returns a nonce and the id of the signing key. Both must be stored with the action before its token is signed. */
   newSeed(): TokenSeed
   /**
-   * Signs the stored values. The same values always give the same bytes. Null when the signing key no longer exists.
-   * `issuedAt` is in epoch seconds.
+   * Signs the stored values. The same values always give the same bytes. Resolves to null when the signing key no
+   * longer exists. `issuedAt` is in epoch seconds.
    */
   signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
   /**
-   * Returns the current token of an action. Null unless the action is allowed and its token is neither used nor
-   * expired.
+   * Returns the current token of an action. Returns null unless the action is allowed and its token is neither used
+   * nor expired.
    */
   of(row: ActionRow): Promise<string | null>
   /**
@@ -56,8 +56,8 @@ export type Tokens = {
 const MAX_SPENT_AT_ONCE = 256
 const USE_BYTES = 12
 /**
- * Milliseconds for which the use of a nonce is repeated after its answer was lost. The limit exceeds the duration of a
- * database restart.
+ * Milliseconds for which the use of a nonce is repeated after the answer of the database was lost. The limit exceeds
+ * the duration of a database restart.
  */
 const LOST_ANSWER_MS = 5_000
 const LOST_ANSWER_PAUSE_MS = 100
@@ -146,8 +146,8 @@ async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spe
 }
 
 /**
- * Repeats the use of a nonce whose answer was lost, with the same use id, until the database returns the outcome.
- * Without the repetition, the caller whose use succeeded would only receive "used".
+ * Uses nonces. When the answer of the database is lost, repeats the statement with the same use ids until the
+ * database returns the outcome. Without the repetition, the caller whose use succeeded would only receive "used".
  */
 async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
   const first = await asked(db, list)

@@ -68,8 +68,8 @@ const PROBLEM: Readonly<Record<Exclude<Spent, 'spent'>, TokenProblem>> = {
 }
 
 /**
- * Returns the reason to refuse the token: its action is unknown or expired, the token was used, or a kill switch covers
- * the action. Null when no reason applies. Does not spend the nonce.
+ * Returns the reason to refuse the token: its action is unknown or expired, the token was used, or a kill switch
+ * covers the action. Returns null when no reason applies. Does not spend the nonce.
  */
 async function refusalReason(
   { db, killChecks }: VerificationDeps,

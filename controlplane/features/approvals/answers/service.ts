@@ -63,7 +63,10 @@ export type Respond = {
   readonly by: Answerer
   /** Channel of the answer: `dashboard`, `cli`, `api`, `internal` or `chat`. */
   readonly via: string
-  /** Grant for later requests that the answer makes. Undefined for none, and always for answers of the chat. */
+  /**
+   * Grant for later requests that the answer creates. Undefined when the answer creates no grant; answers from the
+   * chat never create one.
+   */
   readonly grant?: GrantOfAnswer | undefined
   /** Runs in the transaction that stores an accepted answer. If the function rejects, the answer is rolled back. */
   readonly within?: ((q: Query) => Promise<void>) | undefined

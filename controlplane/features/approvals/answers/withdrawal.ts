@@ -32,10 +32,10 @@ export type WithdrawalDeps = {
 }
 
 /**
- * Withdraws an approval that no gateway has used yet: cancels the approval and revokes the grant that its answer made.
- * While other groups must still answer, withdraws only the user's own answer, and the approval stays pending. Every
- * user who may answer may withdraw, because a withdrawal only tightens. Throws `not_found`, and `conflict` if the
- * approval can no longer be withdrawn.
+ * Withdraws an approval that no gateway has used yet: cancels the approval and revokes the grant that its answer
+ * made. While other groups must still answer, withdraws only the user's own answer, and the approval stays pending.
+ * Every user who may answer may withdraw, because a withdrawal only reduces what the agent may do. Throws
+ * `not_found`, and `conflict` if the approval can no longer be withdrawn.
  */
 export async function withdraw(
   q: Query,

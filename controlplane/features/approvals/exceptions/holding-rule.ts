@@ -3,12 +3,13 @@ import { readStoredPolicy } from '../../../../core/decision/policies/policy-docu
 import type { HeldBy } from '../../../../core/wire/gateway/hold.ts'
 
 /**
- * Returns the name of the rule by which a policy holds a request: the rule that the card names, otherwise the only rule
- * that requires approval of these groups. Null if several rules, or none, require approval of these groups.
+ * Returns the name of the rule by which a policy holds a request. This is the rule that the card names, otherwise the
+ * only rule that requires approval of these groups. Returns null when none or several rules require approval of these
+ * groups.
  *
  * @param policyYaml Text of the policy.
  * @param holding Entry of the policy in `held_by` of the card. Its `rule` is the label of the policy, as in
- *   `matchedRule`.
+ * `matchedRule`.
  * @param matchedRule Label `policy: rule` of the rule that determined the decision; null if the card names no rule.
  */
 export function holdingRule(

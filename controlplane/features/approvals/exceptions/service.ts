@@ -107,8 +107,8 @@ async function exceptionIn(
 }
 
 /**
- * Returns the texts before and after the exception. For a policy of a manifest, these are texts of the manifest,
- * because the manifest is the source of the policy.
+ * Returns the texts before and after the exception. For a policy that comes from a manifest, returns texts of the
+ * manifest, because an exception must be made in the manifest.
  */
 function textsOf(context: Context, policy: PolicyRow, text: string) {
   if (policy.source === 'api') return { kind: 'text' as const, before: policy.policyYaml, after: text }

@@ -9,10 +9,10 @@ import { grantKey } from './release-by-grant.ts'
 import { findCoveringGrants, type GrantRow } from './store.ts'
 
 /**
- * Returns the ids of the grants that cover a hold and whose answers are confirmed. Null without `confirmAnswer`:
- * answers then need no confirmation. Users of the cluster have no account, so only the API server can confirm their
- * right to answer. Must be called before the transaction that opens the hold, because the confirmation waits for other
- * servers.
+ * Returns the ids of the grants that cover a hold and whose answers are confirmed. Returns null without
+ * `confirmAnswer`, because answers then need no confirmation. Users of the cluster have no account, so only the API
+ * server can confirm their right to answer. Must be called before the transaction that opens the hold, because the
+ * confirmation waits for other servers.
  */
 export async function confirmGrants(
   q: Query,
@@ -29,8 +29,8 @@ export async function confirmGrants(
 }
 
 /**
- * Reports whether all answers of the grant are confirmed. Returns false when a server does not answer: the grant then
- * releases nothing, and the request is held as without the grant.
+ * Reports whether all answers of the grant are confirmed. Returns false when a server does not answer; the request is
+ * then held as if the grant did not exist.
  */
 async function isConfirmed({ answers, agent }: GrantRow, confirmAnswer: ConfirmAnswer): Promise<boolean> {
   try {

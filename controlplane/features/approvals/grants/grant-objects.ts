@@ -26,7 +26,8 @@ export async function listGrantObjects(q: Query): Promise<readonly GrantObject[]
 
 /**
  * Classifies the Permission of a manifest. `ordinary`: it has no fields of a grant. `grant`: it shows a grant, which
- * may have ended. `warning`: its fields of a grant have no effect; the text is the reason, as a sentence.
+ * may have ended. `warning`: it has fields of a grant that have no effect; the text of the warning gives the reason
+ * in a sentence.
  */
 export async function judgeGrantObject(
   q: Query,

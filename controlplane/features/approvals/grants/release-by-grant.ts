@@ -11,7 +11,10 @@ import { holdingPolicies } from './grants.ts'
 import { detailsOf } from './make-grant.ts'
 import { type GrantKey, type GrantRow, takeGrant } from './store.ts'
 
-/** Returns the facts by which grants are found that cover the hold. Undefined for a hold that no grant can release. */
+/**
+ * Returns the facts of a hold that a covering grant must match. Returns undefined for a hold that no grant can
+ * release.
+ */
 export function grantKey({
   body,
   owner,
@@ -33,8 +36,8 @@ export function grantKey({
 }
 
 /**
- * Approves a hold by a grant. Returns undefined if no grant covers the request. The caller must have refused requests
- * under a kill switch and requests of agents of other Gateways.
+ * Approves a hold by a grant. Returns undefined if no grant covers the request. Before the call, the caller must
+ * refuse requests under a kill switch and requests of agents of other Gateways.
  */
 export async function releaseByGrant(
   q: Query,

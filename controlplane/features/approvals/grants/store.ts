@@ -108,16 +108,16 @@ export type GrantKey = Pick<
 > & { readonly heldBy: HeldBy }
 
 /**
- * SQL expression for the rules that `held_by` of a grant must equal. A grant of an access request has no hash of the
- * header fields (`common_sha256`), because no request was held; the hash is then not compared.
+ * SQL expression for the rules that `held_by` of a grant must equal. A grant from an access request has no hash of
+ * header fields (`common_sha256`), because no request was held. For such a grant, the expression ignores the hash.
  */
 const COMPARED_RULES =
   "case when held_by ? 'common_sha256' then $7::jsonb else $7::jsonb - 'common_sha256' end"
 const USABLE = `revoked_at is null and uses < max_uses and expires_at > clock_timestamp() and ${ALL_ANSWERS_COUNT}`
 
 /**
- * SQL condition on `permission_grants` for a `GrantKey`. Compares the id of the agent too: a later agent with the same
- * name has another id and gets no grants of the earlier agent.
+ * SQL condition that selects the rows of `permission_grants` for a `GrantKey`. The condition also compares the id of
+ * the agent, because a later agent may have the same name and must not get the grants of the earlier agent.
  */
 const COVERS = `gateway_id = $1 and agent = $2
   and agent_id = (select a.id from agents a where a.org_id = permission_grants.org_id and a.name = $2
@@ -142,7 +142,7 @@ function keyValues(key: GrantKey): readonly (string | null)[] {
   ]
 }
 
-/** Returns the usable grants that cover a held request, at most 20; the one that expires first comes first. */
+/** Returns the usable grants that cover a held request, at most 20. The grant that expires first comes first. */
 export async function findCoveringGrants(q: Query, key: GrantKey): Promise<readonly GrantRow[]> {
   const { rows } = await q.query<GrantRow>(
     `select ${COLUMNS} from permission_grants where ${COVERS} and ${USABLE} order by expires_at, id limit 20`,
@@ -177,7 +177,10 @@ export type GrantQuestion = Pick<
   'gatewayId' | 'agent' | 'actionType' | 'connectorName' | 'target'
 >
 
-/** Returns the usable grants of an agent for an action on a target, whatever their parameters and rules. */
+/**
+ * Returns the usable grants of an agent for an action on a target. Ignores the parameters and the rules of the
+ * grants.
+ */
 export async function findGrants(q: Query, asked: GrantQuestion): Promise<readonly GrantRow[]> {
   const { rows } = await q.query<GrantRow>(
     `select ${COLUMNS} from permission_grants where gateway_id = $1 and agent = $2 and action_type = $3
@@ -245,7 +248,10 @@ const OF_CLUSTER = `exists (select from gateways g where g.id = gateway_id and g
 
 export type ShownGrant = GrantRow & { readonly isStored: boolean }
 
-/** Lists the active grants of Gateways of the cluster. `isStored`: whether the operator has pushed their Permission. */
+/**
+ * Lists the active grants of Gateways of the cluster. `isStored`: whether the operator has pushed the Permission that
+ * shows the grant.
+ */
 export async function listShownGrants(q: Query): Promise<readonly ShownGrant[]> {
   const { rows } = await q.query<ShownGrant>(
     `select ${COLUMNS}, exists (select from manifest_objects m join gateways g on g.id = gateway_id

@@ -74,7 +74,8 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
 
 /**
  * Resolves whether the token belongs to a pod with a sidecar, or to the ServiceAccount of such a pod. The
- * ServiceAccount counts because its agent may have created or read a token that is not bound to a pod.
+ * ServiceAccount counts too, because an agent in such a pod may have created or read a token of the ServiceAccount
+ * that is not bound to a pod.
  */
 export async function isAgent(db: Db, { username, extra = {} }: ClusterUser): Promise<boolean> {
   const [podUid] = extra[POD_UID] ?? []

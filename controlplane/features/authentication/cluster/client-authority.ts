@@ -7,8 +7,8 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
  * Reads the CA certificates (PEM) for client certificates from the ConfigMap that Kubernetes publishes for extension
- * API servers. Empty when the API server accepts no client certificates, or when this pod may not read the ConfigMap.
- * Rejects with `not_ready` when the API server does not answer.
+ * API servers. Returns no certificates when the API server accepts no client certificates, or when this pod may not
+ * read the ConfigMap. Rejects with `not_ready` when the API server does not answer.
  */
 export async function readClientAuthorities(kube: Pick<KubeClient, 'get'>): Promise<readonly string[]> {
   const published = Published.safeParse(await kube.get(PATH))

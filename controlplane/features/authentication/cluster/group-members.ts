@@ -10,13 +10,13 @@ import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 export type GroupsNamed = { readonly namespace: string; readonly spec: unknown }
 
 /**
- * Cache of approver groups that contain no account. RBAC may let such a group answer approvals; only the authenticator
- * of the cluster resolves its members.
+ * Cache that contains, for approver groups without accounts, whether RBAC lets the group answer approvals. The
+ * members of such a group are known only to the authenticator of the cluster.
  */
 export type GroupMembers = {
   /**
-   * Reviews the access of groups without accounts, and waits at most 2 s for the cluster. Rejects only when `policies`
-   * or the accounts cannot be read. Must not be called inside a transaction.
+   * Reviews whether RBAC lets the groups without accounts answer approvals, and waits at most 2 s for the cluster.
+   * Rejects only when `policies` or the accounts cannot be read. Must not be called inside a transaction.
    */
   ask(policies: () => Promise<readonly GroupsNamed[]>): Promise<void>
   /** Returns a sentence that warns about a group without accounts; null when RBAC lets the group answer approvals. */
@@ -30,7 +30,7 @@ export type GroupMembersDeps = {
   readonly nowMs: () => number
 }
 
-/** Used by installations outside a cluster, where only accounts can be members of groups. */
+/** The `GroupMembers` of installations outside a cluster, where only accounts can be members of groups. */
 export const ACCOUNTS_ONLY: GroupMembers = { ask: async () => {}, absence: () => noAccount }
 
 const ASK_MS = 2_000

@@ -14,8 +14,8 @@ export type IdentifyOperator = (token: string, address: string, isUrgent?: boole
 /** Cache time of a review in milliseconds. The token of a deleted operator pod is accepted for at most this time. */
 const MAX_AGE_MS = 60_000
 /**
- * Age limit in milliseconds of the last review while the API server does not answer. A kill switch from the operator
- * must not wait for the API server.
+ * Maximum age in milliseconds of the last review that an urgent call accepts while the API server does not answer.
+ * The limit exceeds `MAX_AGE_MS`, because a kill switch from the operator must not wait for the API server.
  */
 const URGENT_MAX_AGE_MS = 15 * 60_000
 

@@ -4,7 +4,7 @@ import { URGENT_MS, withinMs } from '../../../urgent.ts'
 import { networkOf } from '../../sessions/attempts.ts'
 import type { ReviewedPod } from './token-review.ts'
 
-/** A token that a caller presented. `hash`: SHA-256 in hexadecimal digits. */
+/** A token that a caller presented. `hash`: SHA-256 of the token in hexadecimal digits. */
 export type PresentedToken = {
   readonly token: string
   readonly hash: string
@@ -45,8 +45,9 @@ export type ReviewUse = {
    */
   readonly survivesSilence?: boolean
   /**
-   * Marks the call as urgent and limits the age of a cached review, in milliseconds. An urgent call resolves within
-   * `URGENT_MS`: without an answer of the API server by then, a successful review up to this age is accepted.
+   * Maximum age in milliseconds of a cached review that an urgent call accepts. The call is urgent if this field is
+   * set: when the API server does not answer within `URGENT_MS`, a cached successful review up to this age is
+   * accepted.
    */
   readonly urgentMaxAgeMs?: number
 }

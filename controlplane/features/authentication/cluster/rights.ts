@@ -30,7 +30,7 @@ type Known = { readonly untilMs: number; readonly namespaces: Promise<Namespaces
 /**
  * Creates the look-up of the namespaces in which RBAC grants a right to a user: all namespaces or, if `reach` is
  * `namespaces`, some of the namespaces with Gateways or agents. Rejects with `not_ready` when the API server does not
- * answer, and beyond the limit of pending reviews.
+ * answer, or when too many reviews are pending.
  */
 export function createClusterRights(
   { db, kube }: ClusterRightsDeps,
@@ -56,7 +56,7 @@ export function createClusterRights(
     return new Set(names.filter((name) => found.has(name)))
   }
 
-  /** Reviews the right of the user. `count`: number of namespaces that were reviewed one by one. */
+  /** Reviews the right of the user. `count` in the result: number of namespaces that were reviewed one by one. */
   async function ask(user: ClusterUser, right: Right, reach: Reach) {
     if (await isAllowed(user, right, '')) return { namespaces: 'all' as const, count: 0 }
     const names = reach === 'cluster' ? [] : await governedNamespaces(db)

@@ -10,8 +10,8 @@ export type FileWatch = Disposable & {
   /** Replaces the watched files, given by the id of the Connector. Polls new files at once. */
   follow(files: ReadonlyMap<string, string>): void
   /**
-   * Reports whether the file of the Connector was polled at least once. Every change after a later read is then
-   * reported.
+   * Reports whether the file of the Connector was polled at least once. After the first poll, `onChange` reports
+   * every later change of the file.
    */
   isLookedAt(connectorId: string): boolean
 }

@@ -19,7 +19,7 @@ const UNSTATED_LIFETIME_MS = 300_000
 
 /**
  * Reads the secret from an environment variable, a file or a command. Returns null for a credential without such a
- * source. Rejects with a `MintError`, also for a source that the installation does not allow.
+ * source. Rejects with a `MintError` for an unreadable source, and for a source that the installation does not allow.
  */
 export async function readLocalSource(
   { credential, source, connector }: Pick<MintRequest, 'credential' | 'source' | 'connector'>,

@@ -7,8 +7,8 @@ import { plainText } from '../minting/usable-token.ts'
 import type { LocalReading } from './local-source.ts'
 
 /**
- * Time limit of a command in milliseconds. The limit is shorter than the claim of an exchange (15 s), so that no two
- * replicas run a command at the same time.
+ * Time limit of a command in milliseconds. The limit is below the duration of a replica's claim on an exchange (15
+ * s), so that no two replicas run a command at the same time.
  */
 const TIME_LIMIT_MS = 10_000
 /** Maximum size of the output in bytes. */
@@ -123,7 +123,7 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // The process group has already ended.
+    // The process group has already ended, so there is nothing to kill.
   }
 }
 

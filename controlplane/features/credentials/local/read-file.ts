@@ -32,8 +32,8 @@ export async function readFileSource(path: string, confinement: Confinement | nu
 async function isInside(target: string, { dirs, namespace }: Confinement): Promise<boolean> {
   for (const dir of dirs) {
     const real = await realpath(dir).catch(() => null)
-    // `dir` is resolved, but the folder of the namespace is not: a link there could lead to the folder of another
-    // namespace.
+    // `dir` is resolved, but the folder of the namespace is not resolved: a symbolic link in place of this folder
+    // could lead to the folder of another namespace.
     if (real !== null && target.startsWith(`${folderOf(real, namespace)}/`)) return true
   }
   return false

@@ -7,10 +7,14 @@ import { createFileWatch } from './file-watch.ts'
  */
 export type Rereads = Disposable & {
   /**
-   * Replaces the tracked Connectors. The source of a new Connector with an environment variable or a file is due once.
+   * Replaces the tracked Connectors. The source of a new Connector with an environment variable is due at once, and a
+   * file is due after its first poll.
    */
   follow(connectors: readonly ConnectorRow[]): void
-  /** Reports whether the file of the Connector was not polled yet. A read now could miss a later change of the file. */
+  /**
+   * Reports whether the file of the Connector was not polled yet. In this case, the file must not be read, because a
+   * change between the read and the first poll would not be detected.
+   */
   isPending(connector: ConnectorRow): boolean
   isDue(id: string): boolean
   done(id: string): void

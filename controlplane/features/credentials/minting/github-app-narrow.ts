@@ -20,7 +20,7 @@ export type NarrowRequest = Omit<MintRequest, 'rotated'> & {
 }
 
 /**
- * A token that is narrowed to the need of a request. `whole`: reason, as a sentence, why there is no such token; the
+ * A token that is narrowed to the need of a request. `whole`: sentence that says why no such token was issued; the
  * request is then sent with the token of the Connector.
  */
 export type Narrowed =
@@ -33,8 +33,8 @@ export type NarrowMint = (request: NarrowRequest) => Promise<Narrowed>
 /** Milliseconds for which the account and permissions of an installation are cached. They rarely change. */
 const KEEP_MS = 300_000
 /**
- * Minimum time in milliseconds between two reads of an installation that requests for foreign repositories cause. The
- * limit is necessary because agents choose the repositories.
+ * Minimum time in milliseconds between two reads of an installation that are caused by requests for repositories
+ * outside the installation. The limit is necessary because agents choose the repositories.
  */
 const REREAD_MS = 10_000
 const MAX_INSTALLATIONS = 1_000
@@ -43,14 +43,14 @@ const LACKS = 422
 
 type Kept = { readonly installation: Installation; readonly readAtMs: number }
 /**
- * A token; otherwise the reason why there is none. `isRefused`: true when the API refused the token, false when no
- * token was requested.
+ * A token; otherwise the reason why no token was issued. `isRefused`: true when the API refused the token, false when
+ * the API was not called.
  */
 type Issued = Exclude<Narrowed, { whole: string }> | { readonly whole: string; readonly isRefused: boolean }
 
 /**
- * Creates the source of narrowed installation tokens. A token has those repositories and permissions of the need that
- * the Connector and the installation have too.
+ * Creates the source of narrowed installation tokens. Each token has those repositories and permissions that the
+ * request needs and that both the Connector and the installation have.
  *
  * @param fetchOf Returns the `fetch` that checks addresses by the rules for this origin of the Connector.
  */
@@ -85,8 +85,9 @@ export function createGithubAppNarrowMint(
   }
 
   /**
-   * Issues a token by the cached installation. If no token is issued, reads the installation again, and retries if it
-   * has changed. If the API was not called, the installation is read at most once per `REREAD_MS`.
+   * Issues a token on the basis of the cached installation. If no token is issued, reads the installation again, and
+   * retries if the installation has changed. If the API was not called for the token, the installation is read at
+   * most once per `REREAD_MS`.
    */
   async function issueByKept(
     { call, app, need, key }: Issuing,
@@ -122,9 +123,9 @@ type Issuing = {
 }
 
 /**
- * Returns the limit for a need within the limits of the Connector and of the installation. Returns a sentence if a
- * repository is not one of the Connector; the request is then sent with the token of the Connector, which gives access
- * only to public content of this repository.
+ * Returns those repositories and permissions that the request needs and that both the Connector and the installation
+ * have. Returns a sentence if a repository does not belong to the Connector; the request is then sent with the token
+ * of the Connector, which gives access only to public content of this repository.
  */
 function narrowedLimit(
   app: GithubAppSpec,

@@ -9,7 +9,10 @@ export type MintRequest = {
    * command in its place.
    */
   readonly secret: string
-  /** Refresh token that the source issued in place of the stored one; null when the stored refresh token is in use. */
+  /**
+   * Refresh token that the source issued to replace the stored refresh token; null while the stored refresh token is
+   * used.
+   */
   readonly rotated: string | null
   /** Name of the Connector; `namespace/name` for a Connector of a manifest. */
   readonly connector: string
@@ -26,7 +29,8 @@ export type Minted = {
    */
   readonly lifetimeMs: number | null
   /**
-   * Refresh token for the next request; null when the stored one stays valid, and for sources without refresh tokens.
+   * Refresh token for the next request. Null when the stored refresh token stays valid, and for sources without
+   * refresh tokens.
    */
   readonly rotated: string | null
 }

@@ -43,8 +43,8 @@ export type NarrowedTokens = {
 }
 
 /**
- * Milliseconds for which a gateway sends the token of the Connector without a new request, for actions that have no
- * narrowed token.
+ * Milliseconds for which a gateway uses the token of the Connector for actions that have no narrowed token, before
+ * the gateway requests a narrowed token again.
  */
 const WHOLE_MS = 300_000
 const NOT_HERE = 'The control plane has no such Connector with narrowed tokens for this gateway.'
@@ -143,7 +143,8 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
     const lifetimeMs = minted.lifetimeMs - (clock.monotonicMs() - sinceMs)
     // The negated comparison also refuses NaN.
     if (!(lifetimeMs >= MIN_LIFETIME_MS)) throw new MintError(TOO_SHORT)
-    // The token is replaced as late as possible (`random` 1). Replacements need no spread, because requests cause them.
+    // Schedules the replacement as late as possible (`random` 1). The times need no random spread, because requests
+    // cause the replacements.
     const { expiresInMs, dueInMs } = timesOf(lifetimeMs, 1)
     const token: NarrowedToken = {
       ...{ id: deps.newTokenId(), secret: minted.secret, serial: one.serial, source: source.hash },

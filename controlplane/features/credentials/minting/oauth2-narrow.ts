@@ -1,7 +1,10 @@
 import type { NarrowMint } from './github-app-narrow.ts'
 import { type ExpiringSecret, type Mint, MintError } from './mint.ts'
 
-/** Creates the source of access tokens that have only the scopes of a need. `mint` exchanges the stored secret. */
+/**
+ * Creates the source of access tokens that have only the scopes that a request needs. `mint` exchanges the stored
+ * secret for a token.
+ */
 export function createOAuth2NarrowMint(mint: Mint<ExpiringSecret>): NarrowMint {
   return async ({ need: { permissions }, ...request }) => {
     const { oauth2 } = request.credential

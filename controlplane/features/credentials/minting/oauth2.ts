@@ -18,7 +18,7 @@ const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 type Grant = OAuth2Spec['grant']
 
-/** Name of the secret that a stored value contains when it is not a JSON object, by grant. */
+/** The secret that the whole stored value is when it is not a JSON object, by OAuth 2 grant. */
 const ONLY = {
   client_credentials: 'client_secret',
   refresh_token: 'refresh_token',
@@ -95,7 +95,8 @@ function configurationOf(
     authenticationOf(client, clientAuthentication, secret),
   )
   config.timeout = TIMEOUT_S
-  // The checked fetch allows plain HTTP on loopback only, and only for manifests of this machine.
+  // The checked fetch allows plain HTTP only to a loopback address, and only for a Connector of the manifests folder
+  // on this machine.
   if (protocol === 'http:') client.allowInsecureRequests(config)
   return config
 }

@@ -26,8 +26,8 @@ export type RefresherDeps = {
 }
 
 /**
- * Mints the short-lived secrets of Connectors before they expire. Each replica runs one refresher; a claim in the
- * database ensures that only one replica at a time exchanges a secret.
+ * Mints new short-lived secrets of Connectors before the current secrets expire. Each replica runs one refresher; a
+ * claim in the database ensures that only one replica at a time exchanges a secret.
  */
 export type Refresher = AsyncDisposable
 
@@ -128,7 +128,7 @@ async function refreshDue({ db, keyring }: RefresherDeps, { start, reread }: Ref
   if (connectors.length === 0) return IDLE_MS
   const minted = await listMinted(db)
   const waits = connectors.map((connector) => {
-    // The first poll of the file wakes the refresher.
+    // The secret is not minted before the first poll of its file. That poll wakes the refresher.
     if (reread.isPending(connector)) return IDLE_MS
     const source = sourceOf(keyring, connector)
     const row = minted.get(connector.id)
@@ -148,8 +148,8 @@ type Source = { readonly secret: string | null; readonly hash: string }
 function sourceOf(keyring: Keyring, { id, credential, spec }: ConnectorRow): Source {
   if (credential === null) throw new Error(`the connector ${id} has no stored credential`)
   const secret = opened(keyring, credential, id)
-  // For a secret that cannot be decrypted, the hash covers its encrypted form. The hash then changes when the secret is
-  // stored again, which ends the back-off.
+  // For a secret that cannot be decrypted, the hash covers its encrypted form. When the secret is stored again, the
+  // hash changes, and the changed hash ends the back-off.
   return { secret, hash: sourceHash(keyring, spec.credential, secret ?? JSON.stringify(credential)) }
 }
 
@@ -176,7 +176,7 @@ async function refreshOne(
   const place = { connectorId: connector.id, orgId, sourceHash: source.hash, isForced }
   const row = await db.tx((q) => claimMinted(q, place))
   if (row === null) return
-  // Must precede the read of the source, because a change during the read requires another read.
+  // The mark must be cleared before the source is read, because a change during the read requires another read.
   reread.done(connector.id)
   const claimed = { connector, source, row }
   const sinceMs = performance.now()
@@ -227,7 +227,7 @@ function requestOf(keyring: Keyring, { connector, source, row }: Claimed): MintR
 
 type Result = Claimed & {
   readonly minted: Minted
-  /** Monotonic time in milliseconds of the call of the source, from which the lifetime of the secret counts. */
+  /** Monotonic time in milliseconds at which the source was called. The lifetime of the secret begins then. */
   readonly sinceMs: number
 }
 
@@ -263,7 +263,8 @@ async function storeSuccess(
       }
       await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
     }
-    // No new version when a source without an expiry returned the same secret again: gateways and pages show no change.
+    // When a source without an expiry returns the same secret again, the configuration gets no new version, because
+    // nothing changes for gateways and pages.
     if (isNew || expires !== null || row.error !== null) await bumpVersion(q)
   })
 }

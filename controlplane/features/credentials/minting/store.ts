@@ -7,14 +7,14 @@ import { MINTED_COLUMNS, MINTS_SQL, type MintedRow } from '../rows.ts'
  * exchange when the claim has expired.
  */
 const CLAIM_MS = 15_000
-/** Maximum of `refusals`. With this number, the minimum age of a secret reaches `MAX_MIN_AGE_MS`. */
+/** Maximum of `refusals`. With this number of refusals, the minimum age of a secret reaches `MAX_MIN_AGE_MS`. */
 const MAX_REFUSALS = 9
 
 /**
  * Claims the exchange of a Connector for this replica. Returns null when another replica has claimed the exchange, or
- * when the exchange is not due. A changed `sourceHash` (specification or stored secret), and `isForced`, make the
- * exchange due. The lock on the Connector serialises the claim with a transaction that deletes the row
- * (`deleteUnminted`).
+ * when the exchange is not due. The exchange becomes due by its time, by a changed `sourceHash` (specification or
+ * stored secret), or by `isForced`. The lock on the Connector serialises the claim with a transaction that deletes
+ * the row (`deleteUnminted`).
  */
 export async function claimMinted(
   q: Query,
@@ -45,10 +45,10 @@ export async function claimMinted(
 type Claimed = Pick<MintedRow, 'issuedAt' | 'sourceHash'>
 
 /**
- * SQL condition that is true when, since the claim, no other replica has stored a secret, or the result of another
- * source. The condition is necessary because a replica that was suspended, or could not reach the database, may store
- * its result after its claim expired. Its refresh token may then be void. Times are compared in milliseconds, because
- * the driver reads them in this resolution.
+ * SQL condition on the row of a Connector: since the claim, no other replica has stored a secret or the result of
+ * another source. The condition is necessary because a replica that was suspended, or could not reach the database,
+ * may store its result after its claim has expired; the refresh token in this result may be void. Times are compared
+ * in milliseconds, because the driver reads them in this resolution.
  */
 const IS_LATEST = (issuedAt: string, sourceHash: string) => `connector_id = $1
   and date_trunc('milliseconds', issued_at) is not distinct from ${issuedAt}::timestamptz
@@ -64,8 +64,8 @@ type Success = {
   readonly expiresInMs: number | null
   readonly dueInMs: number
   /**
-   * True if the source returned the same secret as before. The secret then keeps its number, unless an upstream refused
-   * the secret.
+   * True if the source returned the same secret as before. The secret keeps its number in this case, unless an
+   * upstream refused it.
    */
   readonly isSame: boolean
 }
@@ -105,14 +105,14 @@ type Failure = {
   readonly sourceHash: string
   readonly claimed: Claimed
   readonly error: string
-  /** Refresh token that replaces the stored one; null when the source issued none. */
+  /** Refresh token that replaces the stored refresh token; null when the source issued no new refresh token. */
   readonly rotated: Sealed | null
   readonly dueInMs: number
 }
 
 /**
- * Milliseconds for which a secret without an expiry stays valid after the first failure of its source. A source that is
- * being replaced, such as a file, is missing for a moment.
+ * Milliseconds for which a secret without an expiry stays valid after the first failure of its source. The grace
+ * period is necessary because a source such as a file is missing for a moment while it is being replaced.
  */
 const GRACE_MS = 300_000
 
@@ -155,17 +155,17 @@ const IS_AT_GATEWAY = `m.connector_id = $1 and c.id = m.connector_id
   and (c.gateway_ids = '{}' or $2 = any (c.gateway_ids))`
 
 /**
- * Milliseconds after its issue in which a secret is not replaced, although an upstream refused it. The time doubles
- * with each successive secret that was minted because of a refusal, because an upstream may answer 401 although the
- * secret is valid.
+ * Minimum age in milliseconds of a secret that is replaced because an upstream refused it. An upstream may answer 401
+ * although the secret is valid. Therefore, the minimum age doubles with each successive secret that was minted
+ * because of a refusal.
  */
 const MIN_AGE_MS = 10_000
 const MAX_MIN_AGE_MS = 3_600_000
 
 /**
  * Makes the exchange of the secret with the number `serial` due now. Returns null when the last exchange failed, when
- * the secret is not old enough or not the current one, and when the Connector does not serve the Gateway. A refusal of
- * a secret whose exchange is due already (`wasDue`) is not counted.
+ * the secret is below its minimum age or is not the current one, and when the Connector does not serve the Gateway. A
+ * refusal of a secret whose exchange is due already (`wasDue`) is not counted.
  */
 export async function makeRefusedDue(
   q: Query,

@@ -7,7 +7,7 @@ export const MIN_LIFETIME_MS = 1_000
  * version of the configuration.
  */
 const MIN_DUE_MS = 500
-/** Lifetime in milliseconds below which a replacement is due earlier. */
+/** Lifetime in milliseconds below which the replacement is due after a smaller part of the lifetime. */
 const SHORT_LIFETIME_MS = 60_000
 const FIRST_RETRY_MS = 500
 const MAX_RETRY_MS = 15_000

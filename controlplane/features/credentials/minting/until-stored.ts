@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Milliseconds between two attempts. */
 const RETRY_MS = 1_000
 /**
- * Maximum number of attempts to store a refresh token. The attempts are necessary because the source has voided the
- * former refresh token: if the new one is lost, a user must store another secret.
+ * Maximum number of attempts to store a refresh token. The source may have voided the former refresh token. If the
+ * new refresh token is lost, a user must store another secret.
  */
 const MAX_ATTEMPTS = 600
 

@@ -7,8 +7,8 @@ import { EditedInYaml, type EditedPolicy } from './edited-in-yaml.ts'
 const LIMIT = 200
 
 /**
- * Runs an edit of policies. Where policies are edited in YAML, the edit is refused. For callers with the right to read
- * traffic records, the error contains the effect of the edit on recent requests.
+ * Runs an edit of policies. Where policies may only be edited in YAML, the edit is refused. The error then contains
+ * the effect of the edit on recent requests, if the caller has the right to read traffic records.
  *
  * @param namespaces Returns the namespaces in which the caller may read records. Rejects with `forbidden` when there
  * are none.

@@ -15,8 +15,8 @@ type Claiming = {
 
 /**
  * Returns the times at which an object claimed its hosts, ports and Gateways. Claims of the first spec begin at the
- * creation of the object. Claims that an edit adds begin at the edit, so that no edit takes a host from an older
- * object. An invalid spec leaves the claims unchanged.
+ * creation of the object. Claims that an edit adds begin at the time of the edit, so that an edit cannot take a host
+ * from an older object. An invalid spec leaves the claims unchanged.
  *
  * @param before Claims of the previous spec of the same object (uid); undefined for a new object.
  */

@@ -81,7 +81,7 @@ export function contestHosts(
 
 /**
  * Reports whether both connectors have the same owner at one of these Gateways. `contestHosts` ignores conflicts
- * between such connectors.
+ * between connectors of the same owner.
  */
 export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly BindableGateway[]): boolean {
   return gateways.some((gateway) => ownerOf(a, gateway) === ownerOf(b, gateway))

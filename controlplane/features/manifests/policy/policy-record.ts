@@ -84,7 +84,7 @@ export function recordOf({ object, tests, gatewayIds, lostGatewayIds }: Wanted) 
 
 /**
  * Returns the fields of a manifest other than the policy document, even from a refused manifest. An unreadable field
- * gets its default, because the defaults enforce the policy.
+ * gets its default, because with the default values the policy is enforced.
  */
 export function legibleRecord(spec: unknown) {
   const { description, ...legible } = LEGIBLE_RECORD.parse(spec)

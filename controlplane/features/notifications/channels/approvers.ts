@@ -3,7 +3,8 @@ import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import type { UserRow } from '../../users/rows.ts'
 
 /**
- * Returns the users who may answer an approval. Without a member of the required groups, owners and admins may answer.
+ * Returns the users who may answer an approval. When the required groups have no member, these are the owners and
+ * admins.
  */
 export function approversOf(
   users: readonly UserRow[],

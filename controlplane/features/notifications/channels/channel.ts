@@ -11,7 +11,7 @@ export type Notice = {
   readonly title: string
   /** Facts of the approval, without its parameters. */
   readonly facts: readonly (readonly [label: string, value: string])[]
-  /** URL of the card in the dashboard; null without PUBLIC_URL. A request to the URL answers no approval. */
+  /** URL of the card in the dashboard; null without PUBLIC_URL. Opening the URL does not answer the approval. */
   readonly link: string | null
   readonly approval: ApprovalCard | null
   /** E-mail addresses of the users who may answer. */

@@ -32,8 +32,8 @@ export function refuseBrokenTemplate({ format, template }: ChatWebhookSettings):
 }
 
 /**
- * Returns an Adaptive Card whose texts are text runs of rich text: Teams applies no Markdown, links or mentions to text
- * runs.
+ * Returns an Adaptive Card. Its texts are text runs of rich text, because Teams applies no Markdown, links or
+ * mentions to text runs.
  */
 function adaptiveCard(notice: Notice) {
   const run = (text: string, weight = 'default') => ({
@@ -70,8 +70,8 @@ function filled(template: string, notice: Notice): unknown {
 }
 
 /**
- * Returns text that chats show without mentions, masked links and formatting. Replaces the characters of this markup by
- * their full-width forms, except for an underscore inside a word, which is no markup.
+ * Returns text that chats show without mentions, masked links and formatting. Replaces the characters of this markup
+ * by their full-width forms. Keeps an underscore inside a word, which is not markup.
  */
 function literal(text: string): string {
   return escaped(text).replace(MARKS, (mark) => String.fromCodePoint((mark.codePointAt(0) ?? 0) + FULL_WIDTH))

@@ -15,7 +15,10 @@ export type EmailOptions = {
 
 /** Time limit of each phase of the SMTP session in milliseconds. */
 const TIMEOUT_MS = 8_000
-/** Time limit of the whole attempt with its DNS look-up in milliseconds, below the lease of a message. */
+/**
+ * Time limit in milliseconds of the whole attempt, DNS look-up included. The limit is below the duration of a
+ * message's lease.
+ */
 const ATTEMPT_MS = 20_000
 
 /** Sends notices by SMTP, one message to all receivers (Bcc). */
@@ -50,7 +53,8 @@ async function deliver(
   message: ReturnType<typeof messageOf>,
   signal: AbortSignal,
 ): Promise<Delivery> {
-  // Loaded with the first e-mail, because installations without e-mail do not need the library in memory.
+  // The library is imported with the first e-mail, because an installation without e-mail should not have it in
+  // memory.
   const { createTransport } = await import('nodemailer')
   const transport = createTransport(options)
   try {
@@ -105,8 +109,8 @@ type SmtpError = {
 }
 
 /**
- * Error codes of refusals after the greeting. The reply text of these refusals states what an administrator must
- * correct.
+ * Error codes of refusals after the greeting of the server. The reply text of such a refusal states what an
+ * administrator must correct.
  */
 const REFUSALS = ['EAUTH', 'EENVELOPE', 'EMESSAGE']
 

@@ -48,7 +48,7 @@ export type ChannelSettings = {
   readonly email: EmailSettings
   readonly webhook: WebhookSettings
   readonly chat_webhook: ChatWebhookSettings
-  /** Web Push has no settings: users add their browsers. */
+  /** Web Push has no settings, because users add their own browsers. */
   readonly web_push: object
 }
 export type Channels = { readonly [N in ChannelName]: Channel<ChannelSettings[N]> }
@@ -58,8 +58,8 @@ export type NotificationChannels = {
   /** Replaces the settings of a channel; null removes the channel. Masked secrets keep their stored values. */
   put(by: Actor, body: ChannelBody): Promise<void>
   /**
-   * Sends a test message, and records an audit event with the user. The reply contains the error of the receiver; null
-   * after a delivery.
+   * Sends a test message, and records an audit event that names the user. The reply contains the error of the
+   * receiver; null after a delivery.
    */
   test(by: Actor, name: ChannelName): Promise<TestChannelReply>
   /** Returns a sentence for each configured channel whose last attempt failed. */
@@ -68,7 +68,7 @@ export type NotificationChannels = {
   prepare(): Promise<void>
   /** Delivers one queued notice. */
   readonly deliver: Deliver
-  /** Returns a delivery that stores the result of each attempt as the health of the channel. */
+  /** Wraps the delivery of a channel. The wrapper stores the result of each attempt as the health of the channel. */
   observed(name: ChannelName, deliver: Deliver): Deliver
 }
 
@@ -83,10 +83,10 @@ export type ChannelsDeps = {
   readonly dashboardUrl: string | null
 }
 
-/** Channels without settings of their own. */
+/** Channels whose settings are not stored here: Slack has the settings of the chat, Web Push has none. */
 const HAS_NO_SETTINGS: ReadonlySet<ChannelName> = new Set(['slack', 'web_push'])
 
-/** Settings that replies mask. */
+/** Names of the settings whose values are masked in replies. */
 const SECRETS = new Set(['password', 'url'])
 
 export function createNotificationChannels(deps: ChannelsDeps): NotificationChannels {
@@ -190,7 +190,7 @@ async function put(deps: ChannelsDeps, by: Actor, { name, settings }: ChannelBod
 
 /**
  * Throws `validation` when a stored password would be sent to a server other than the one for which the password was
- * entered, because a user who may change settings must not learn the password.
+ * entered. Otherwise, a user who may change settings could learn the password.
  */
 function refuseOtherServer(settings: object, before: object | null): void {
   const [given, stored] = [settings, before ?? {}].map((each) => each as Readonly<Record<string, unknown>>)
@@ -211,7 +211,7 @@ function withStored(settings: object, before: object | null): Record<string, unk
   )
 }
 
-/** Throws `validation` for settings that cannot work. */
+/** Throws `validation` for settings with which the channel cannot deliver. */
 function checked(name: ChannelBody['name'], settings: Record<string, unknown>) {
   if (name === 'email') {
     if (settings['tls'] === 'none' && settings['password'])

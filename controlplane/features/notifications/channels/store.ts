@@ -21,10 +21,7 @@ export async function listChannels(q: Query, orgId: string): Promise<readonly Ch
   return rows
 }
 
-/**
- * Stores the configuration of a channel, and clears the results of earlier deliveries, which belong to the earlier
- * configuration.
- */
+/** Stores the configuration of a channel, and deletes the results of deliveries with the earlier configuration. */
 export async function putChannel(q: Query, orgId: string, name: ChannelName, config: Sealed): Promise<void> {
   await q.query(
     `insert into notification_channels (org_id, name, config) values ($1, $2, $3)
@@ -57,8 +54,9 @@ export async function recordAttempt(
 }
 
 /**
- * Queues notices of pending approvals for each configured channel, and the end of approvals for the webhook. The query
- * reads the table of approvals, so that notices do not depend on the replica that opened or answered an approval.
+ * Queues the notices that are due, for each configured channel: a notice of each pending approval and, for the
+ * webhook only, of the end of each approval. The query reads the table of approvals, so that notices do not depend on
+ * the replica that opened or answered an approval.
  */
 export async function queueNotices(q: Query, orgId: string): Promise<void> {
   await q.query(

@@ -6,7 +6,7 @@ import { encryptPush } from './encryption.ts'
 import { isPushEndpoint, PUSH_SERVICES } from './push-services.ts'
 import type { Vapid } from './vapid.ts'
 
-/** Options of tests: other push services and DNS results than the public ones. */
+/** Options that only tests use, to replace the public push services and DNS. */
 export type PushOptions = {
   readonly services?: readonly string[]
   readonly resolve?: Resolve

@@ -37,7 +37,10 @@ export type PushUser = { readonly userId: string; readonly actor: Actor }
 
 export type PushSubscriptions = {
   list(user: PushUser): Promise<PushSubscriptionList>
-  /** Stores the subscription of a browser and returns its id. Throws `validation`, and `conflict` for too many. */
+  /**
+   * Stores the subscription of a browser and returns its id. Throws `validation` for invalid input, and `conflict`
+   * when the user has too many subscriptions.
+   */
   add(user: PushUser, body: PushSubscriptionBody): Promise<string>
   /** Removes a subscription. `remove` and `test` throw `not_found` for a subscription of another user. */
   remove(user: PushUser, id: string): Promise<void>
@@ -45,7 +48,10 @@ export type PushSubscriptions = {
   test(user: PushUser, id: string): Promise<TestChannelReply>
   /** Reports whether any browser has a subscription. */
   isUsed(): Promise<boolean>
-  /** Delivers one queued message: the number of approvals that the user of the browser may answer now. */
+  /**
+   * Delivers one queued message. The message contains the number of approvals that the user of the browser may answer
+   * now.
+   */
   readonly deliver: Deliver
   /** Channel that sends a test message to every browser. */
   readonly channel: Channel<object>

@@ -15,11 +15,11 @@ export type Vapid = {
 const TOKEN_LIFE_S = 12 * 3_600
 
 /**
- * Creates the identity of this installation. The key pair is derived from the master key, so every replica has the same
- * one, and a changed master key invalidates all subscriptions.
+ * Creates the identity of this installation. The key pair is derived from the master key, so that every replica has
+ * the same key pair. A changed master key invalidates all subscriptions.
  *
  * @param contact URL of the dashboard; null when it is not configured. Push services of Apple require a contact with
- *   https.
+ * https.
  */
 export function createVapid(keyring: Keyring, contact: string | null): Vapid {
   const key = derivePrivateKey(keyring, 'web push')

@@ -28,7 +28,7 @@ export function proposalFor(
   return choice.reach === 'every_agent' ? base : { ...base, agent: card.agent }
 }
 
-/** Returns the action type itself, or the pattern of its family, such as `codehost.pr.*`. */
+/** Returns the action type itself or, for a greater width, the pattern of its group, such as `codehost.pr.*`. */
 export function patternOf(actionType: string, width: Width): string {
   const lastDot = actionType.lastIndexOf('.')
   return width === 'this_action' || lastDot === -1 ? actionType : `${actionType.slice(0, lastDot)}.*`
@@ -66,8 +66,8 @@ function quoted(text: string): string {
 
 /**
  * Returns the policy rule that requires the approval; null if a permission requires it. The card of a held request
- * names the policy and the rule (`policy: rule`). The card of a submitted action names only the rule. When a permission
- * requires the approval, the card names the permission's pattern, which matches the action.
+ * names the policy and the rule (`policy: rule`). The card of a submitted action names only the rule. When a
+ * permission requires the approval, the card names the pattern of the permission, and the pattern matches the action.
  */
 export function policyBehind({
   matched_rule: rule,

@@ -60,7 +60,7 @@ export function PolicyExceptions({ card }: { readonly card: ApprovalCard }) {
   )
 }
 
-/** Shown for the card of an action request, for which the API prepares no exceptions. */
+/** Renders a notice for the card of an action request. For such a card, the API prepares no exceptions. */
 function NotPrepared({ rule }: { readonly rule: string | null }) {
   return (
     <Text size="sm" role="note" component="div">

@@ -4,7 +4,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 type Sets = Pick<ApprovalCard, 'required_groups'>
 
-/** Shows the required sets of approver groups, each with its answer. */
+/** Shows the required sets of approver groups, each with the answer that satisfies it. */
 export function ApproverSets({ card }: { readonly card: Sets & Pick<ApprovalCard, 'status' | 'answers'> }) {
   if (card.required_groups.length === 0) return null
   return (
@@ -24,7 +24,7 @@ export function ApproverSets({ card }: { readonly card: Sets & Pick<ApprovalCard
   )
 }
 
-/** Formats the approver sets that have no answer, such as `release and (finance or audit)`. */
+/** Formats the required sets that no answer satisfies yet, such as `release and (finance or audit)`. */
 export function missingText({ required_groups }: Sets): string {
   const missing = required_groups.filter(({ answered_by }) => answered_by === null)
   const texts = missing.map((set) =>

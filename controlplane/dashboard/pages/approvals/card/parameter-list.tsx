@@ -1,7 +1,7 @@
 import { Box, Text } from '@mantine/core'
 import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
-/** Maximum length, in characters, of a parameter value without a scrolling box. */
+/** Maximum length, in characters, of a parameter value that does not scroll. */
 const SHORT = 120
 
 /** Shows all parameters of the held action. Names and values are untrusted text from the agent. */

@@ -78,7 +78,7 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
   )
 }
 
-/** States that no request waits behind the card. */
+/** States that the card belongs to an access request, for which no request is held. */
 function AccessRequestNote() {
   return (
     <Text size="sm" role="note">
@@ -103,8 +103,8 @@ function Summary({ summary, url }: { readonly summary: string; readonly url: str
 }
 
 /**
- * Maximum length, in characters, of a card header without a scrolling box. Longer headers scroll and receive keyboard
- * focus, so that they never fill the window.
+ * Maximum length, in characters, of a card header that does not scroll. A longer header is in a box that scrolls and
+ * can have the keyboard focus, so that the header does not fill the window.
  */
 const LONG_HEAD = 180
 

@@ -7,8 +7,8 @@ import { GrantDialog } from '../../../lazy-dialogs.ts'
 type Props = { readonly card: ApprovalCard; readonly onAnswered: (approved: boolean) => void }
 
 /**
- * Renders the button that approves with a grant, which covers later requests too. If no grant is possible, shows the
- * reason instead.
+ * Renders the button that approves the request with a grant. The grant also covers later requests. If no grant is
+ * possible, shows the reason instead.
  */
 export function GrantButton({ card, onAnswered }: Props) {
   const [isOpen, { open, close }] = useDisclosure(false)

@@ -20,12 +20,16 @@ const SOME_FREE = 'Parameters that are not selected, the query and further body 
 /** Maximum length of a displayed parameter value, in characters. */
 const SHOWN = 80
 
-/** Renders the form that approves a request, and grants later requests of the same agent with the same action. */
+/**
+ * Renders the form that approves a request and creates a grant. The grant covers later requests of the same agent
+ * with the same action.
+ */
 export function GrantForm({ card, onAnswered }: Props) {
   const names = card.grant?.parameters ?? []
   const [duration, setDuration] = useState<GrantBody['duration']>('15m')
   const [uses, setUses] = useState(10)
-  // For an access request without a target, a grant for the same target would cover no request.
+  // An access request without a target gets a grant for any target, because a grant for the same target would cover
+  // no request.
   const isForAnyTarget = card.access_request === true && card.target === null
   const [target, setTarget] = useState<'same' | 'any'>(isForAnyTarget ? 'any' : 'same')
   const [parameters, setParameters] = useState<readonly string[]>(names)

@@ -16,7 +16,7 @@ import { isApprovedTogether } from './is-approved-together.ts'
 
 type Props = { readonly pending: readonly ApprovalCard[]; readonly onDone: () => void }
 
-/** Lists pending approvals as rows, those that expire first on top, with one answer for several of them. */
+/** Lists pending approvals as rows, ordered by their expiry. The user can answer several of them at once. */
 export function ApprovalList({ pending, onDone }: Props) {
   const { user } = useSession()
   const mayAnswer = (card: ApprovalCard) => answerObstacle(user, card, null) === null

@@ -4,7 +4,10 @@ import { WebPush } from './web-push.tsx'
 
 type Props = { readonly isOpen: boolean; readonly onClose: () => void }
 
-/** Shows the notification settings of the user: of this browser while a page is open, and of Web Push. */
+/**
+ * Shows the notification settings of the user: for notifications that this browser shows while a page is open, and
+ * for Web Push.
+ */
 export function NotifyDialog({ isOpen, onClose }: Props) {
   return (
     <Modal
@@ -26,7 +29,9 @@ export function NotifyDialog({ isOpen, onClose }: Props) {
   )
 }
 
-/** Requests the permission for notifications of the browser, which open pages show. */
+/**
+ * Requests the permission to show notifications of the browser. Open pages of the dashboard show these notifications.
+ */
 function OpenPage() {
   const [permission, setPermission] = useState(() =>
     'Notification' in window ? Notification.permission : 'denied',

@@ -1,11 +1,17 @@
 import { call } from '../../../api/client.ts'
 
-/** Reports whether this browser can receive Web Push messages on this origin, which must use https or be localhost. */
+/**
+ * Reports whether this browser can receive Web Push messages on this origin. The origin must use https or be
+ * localhost.
+ */
 export function supportsPush(): boolean {
   return 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window
 }
 
-/** Returns the hex SHA-256 of the endpoint of this browser's subscription; null without a subscription. */
+/**
+ * Returns the SHA-256 of the endpoint of this browser's subscription, in hex; null when this browser has no
+ * subscription.
+ */
 export async function ownEndpoint(): Promise<string | null> {
   const registration = await navigator.serviceWorker.getRegistration('/')
   const subscription = await registration?.pushManager.getSubscription()

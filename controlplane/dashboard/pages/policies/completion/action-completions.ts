@@ -8,8 +8,8 @@ export type Catalogue = {
 }
 
 /**
- * Returns connector types until the text names one, then the actions of that type. `hasPatterns` adds a pattern for
- * each group of actions, such as `codehost.pr.*`.
+ * Returns connector types while the text names none; afterwards returns the actions of the named type. `hasPatterns`:
+ * true to add a pattern for each group of actions, such as `codehost.pr.*`.
  */
 export async function actionCompletions(
   { text, from }: { readonly text: string; readonly from: number },

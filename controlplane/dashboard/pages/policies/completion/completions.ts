@@ -3,7 +3,7 @@ import { conditionCompletions } from './condition-completions.ts'
 import { POLICY_FIELDS, POLICY_VALUES } from './policy-language.ts'
 import { placeAt, type TextPlace } from './text-place.ts'
 
-/** One completion. `label` is shown in the list; `apply` is the inserted text if it differs from the label. */
+/** One completion. `label`: text in the list. `apply`: text that is inserted, if it differs from the label. */
 export type Option = {
   readonly label: string
   readonly type: 'action' | 'fact' | 'function' | 'key' | 'type' | 'value'
@@ -14,9 +14,9 @@ export type Option = {
 /** Completions for the text from the offset `from` to the cursor. */
 export type Completions = { readonly from: number; readonly options: readonly Option[] }
 
-/** Fields of a policy document whose values are action names or patterns. */
+/** Paths of the fields of a policy document whose values are action names or patterns. */
 const ACTIONS: ReadonlySet<string> = new Set(['scope.actions.*', 'tests.*.action.type'])
-/** Fields whose values are connector types. */
+/** Paths of the fields of a policy document whose values are connector types. */
 const TYPES: ReadonlySet<string> = new Set(['scope.connectors.*', 'tests.*.action.resource.provider'])
 
 /**

@@ -7,7 +7,7 @@ type Typed = Pick<TextPlace, 'text' | 'from' | 'quote'>
 
 /** Facts that are compared with connector types. */
 const TYPE_FACTS: ReadonlySet<string> = new Set(['action.connector', 'connector.type', 'resource.provider'])
-/** Facts whose fields depend on the request. */
+/** Prefixes of facts whose fields depend on the request. */
 const OPEN_FACTS = ['parameters.', 'context.', 'request.query.', 'request.body.'] as const
 /** Matches a fact and the operator or function that compares it with the text at the cursor. */
 const COMPARED =
@@ -41,7 +41,10 @@ export async function conditionCompletions(
   return options.length === 0 ? null : { from: at + dot + 1, options }
 }
 
-/** Returns the offset of the quote that begins an unfinished text of the expression; null outside of a text. */
+/**
+ * Returns the offset of the quote that begins a string which is not closed yet; null when the cursor is not inside a
+ * string.
+ */
 function openString(expression: string): number | null {
   const finished = /^(?:[^"']|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')*/.exec(expression)?.[0].length ?? 0
   return finished < expression.length ? finished : null
@@ -61,8 +64,8 @@ async function valuesOf(
 }
 
 /**
- * Returns the values of an enumerated fact that `before` compares. They have the kind of quotes that does not enclose
- * the YAML value.
+ * Returns the possible values of the fact that the expression compares at the end of `before`. The values have the
+ * kind of quotes that does not enclose the YAML value.
  */
 function comparedOptions(before: string, quote: TextPlace['quote']): readonly Option[] {
   const fact = COMPARED.exec(before)?.[1]

@@ -2,8 +2,8 @@ import { call } from '../../../api/client.ts'
 import type { Catalogue } from './action-completions.ts'
 
 /**
- * Returns the catalogue of the installation, which is read when a completion needs it, once for each connector type. A
- * failed read returns an empty list and is repeated by the next completion.
+ * Returns the catalogue of the installation. The catalogue reads the actions of a connector type when a completion
+ * first needs them. If a read fails, the completion gets an empty list, and the next completion repeats the read.
  */
 export function readCatalogue(): Catalogue {
   const known = new Map<string, Promise<readonly unknown[]>>()

@@ -1,8 +1,8 @@
 /**
- * Place in the text of a policy document. An `item` is the beginning of an item in a block list, which is a key if the
- * items are mappings, else a value. `path` has the keys of the enclosing mappings, with `*` for each item of a list,
- * such as `rules.*.conditions.*`. `text` is the part of the value or key before the cursor, without its quote, and
- * `from` is the offset at which `text` begins, in UTF-16 code units.
+ * Place in the text of a policy document. The kind `item` is the beginning of an item in a block list; the item is a
+ * key if the items are mappings, otherwise a value. `path` contains the keys of the enclosing mappings, with `*` for
+ * each item of a list, such as `rules.*.conditions.*`. `text` is the part of the value or key before the cursor,
+ * without its quote. `from` is the offset at which `text` begins, in UTF-16 code units.
  */
 export type TextPlace = {
   readonly kind: 'key' | 'value' | 'item'
@@ -23,14 +23,15 @@ const BLOCK_SCALAR = /^[|>][-+0-9]*\s*$/
 const KEY = /^([A-Za-z_][\w.-]*):(?:\s+|$)/
 
 /**
- * State after the preceding lines: the open containers, and the column of the key of an open block scalar (`|`, `>`),
- * else -1.
+ * State after the preceding lines: the open containers, and the column of the key of an open block scalar (`|`, `>`).
+ * The column is -1 when no block scalar is open.
  */
 type State = { readonly frames: readonly Frame[]; readonly scalarIndent: number }
 
 /**
  * Returns the place at the end of `before`, which is the text up to the cursor; null in a comment and after a quoted
- * value. The text is being written, so this function reads lines and brackets instead of parsing YAML.
+ * value. The text is incomplete while the user types, so this function reads lines and brackets instead of parsing
+ * YAML.
  */
 export function placeAt(before: string): TextPlace | null {
   const lines = before.split('\n')
@@ -68,7 +69,7 @@ function readLine(line: string, offset: number, before: readonly Frame[]): Read 
   let frames = inFlow ? before : before.filter((frame) => frame.indent < indent)
   let at = indent
   while (!inFlow && /^-(\s|$)/.test(line.slice(at))) {
-    // A list may have the indent of its key.
+    // The indent of a list may equal the indent of its key.
     const owner = before.findLast(
       (frame) => frame.indent === at && frame.key !== '*' && frame.flow === undefined,
     )
@@ -99,15 +100,15 @@ function readRest(
   return readValue(text, offset + at, frames)
 }
 
-/** State within a value: `start` is the offset of its current part, behind its quote. */
+/** State within a value. `start`: offset of the current part of the value, after its quote. */
 type Reading = Pick<TextPlace, 'quote'> & {
   readonly frames: readonly Frame[]
   readonly start: number
-  /** True after the closing quote, and in a comment. */
+  /** True after the closing quote of a value, and in a comment. */
   readonly isOver: boolean
 }
 
-/** Matches a quoted text, also an unfinished one, or one character. */
+/** Matches a quoted string, even if its closing quote is missing, or one character. */
 const TOKEN = /"(?:[^"\\]|\\.)*"?|'(?:[^']|'')*'?|\p{Any}/gu
 
 /** Reads a value with its flow containers, from `text` to the end of the line. */
@@ -140,7 +141,7 @@ function afterCharacter(reading: Reading, text: string, at: number): Reading {
   return next === null ? reading : { frames: next, start: at + 1, quote: '', isOver: false }
 }
 
-/** Returns the containers after the beginning of a flow container; null for any other character. */
+/** Returns the open containers after a character that opens a flow container; null for any other character. */
 function opened(frames: readonly Frame[], char: string, part: string): readonly Frame[] | null {
   if (part.trim() !== '') return null
   if (char === '{') return [...frames, { indent: -1, key: '', flow: '{' }]
@@ -148,8 +149,8 @@ function opened(frames: readonly Frame[], char: string, part: string): readonly 
 }
 
 /**
- * Returns the containers after a character that separates or ends a part of a flow container; null for any other
- * character.
+ * Returns the open containers after a character that separates parts of a flow container or closes it; null for any
+ * other character.
  */
 function inFlow(frames: readonly Frame[], text: string, part: string): readonly Frame[] | null {
   const last = frames.at(-1)
