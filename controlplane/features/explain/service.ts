@@ -158,11 +158,11 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
             `by body     ${action.type}: ${LOG_DECISION[decideAll(rules, inputs.slice(at, at + 1)).verdict]}`,
         )
       : []
-  return { bound, action: namingAction(named, decision), decision, notes }
+  return { bound, action: shownAction(named, decision), decision, notes }
 }
 
 /** Returns the action that the result shows: the first action of the request, or the candidate that decided. */
-function namingAction(named: Named, { actionType }: Decision): Action | null {
+function shownAction(named: Named, { actionType }: Decision): Action | null {
   if (named.kind === 'actions') return named.actions[0] ?? null
   return named.candidates.find(({ type }) => type === actionType) ?? named.candidates[0] ?? null
 }

@@ -60,7 +60,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
   let isStopping = false
   const running = new Map<Promise<void>, string>()
 
-  const look = createSerial(async () => {
+  const startDue = createSerial(async () => {
     if (isStopping) return
     await prepare(deps)
     const limit = IN_FLIGHT - running.size
@@ -92,7 +92,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
    * Reads the outbox without waiting for the poll interval, because a finished delivery makes room for another message.
    */
   function next(): Promise<void> {
-    return look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
+    return startDue().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
   }
 
   // Many approvals in quick succession must not cause one read each, because one read covers all due messages.
@@ -107,7 +107,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
     purgeMessages(db, KEEP).catch((error: unknown) => log.error({ err: error }, 'outbox could not be purged'))
   }
 
-  const ears = await db.listen(OUTBOX_CHANNEL, wake)
+  const listening = await db.listen(OUTBOX_CHANNEL, wake)
   const timers = [setInterval(wake, POLL_MS), setInterval(purge, PURGE_MS)]
   wake()
   purge()
@@ -117,9 +117,9 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
       isStopping = true
       for (const timer of timers) clearInterval(timer)
       throttle[Symbol.dispose]()
-      await ears[Symbol.asyncDispose]()
+      await listening[Symbol.asyncDispose]()
       const cut = setTimeout(() => stop.abort(), STOP_GRACE_MS)
-      await look()
+      await startDue()
       await Promise.all(running.keys())
       clearTimeout(cut)
       stop.abort()

@@ -254,7 +254,7 @@ describe('a file', () => {
     // The first look counts: the Connector reads the file after it.
     await seen('one', 1)
     await seen('two', 1)
-    expect([watch.isLookedAt('one'), watch.isLookedAt('other')]).toEqual([true, false])
+    expect([watch.isPolled('one'), watch.isPolled('other')]).toEqual([true, false])
     writeFileSync(path, 'ab')
     await seen('one', 2)
     await seen('two', 2)

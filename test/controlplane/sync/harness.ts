@@ -189,10 +189,10 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       records: createRecords({ db, orgId, log }),
       ownProcesses,
       ingestQuota: createIngestQuota({ nowMs: clock.monotonicMs, gatewayPerSecond: 200 }),
-      authority: createGatewayCa(KEYRING, Date.now()),
+      gatewayCa: createGatewayCa(KEYRING, Date.now()),
       credentials: { refused: async () => false },
       narrowedTokens: { get: async () => ({ outcome: 'unavailable', reason: 'none' }) },
-      lend: (borrower, asked) => leaseSlots(db, borrower, asked),
+      leaseSlots: (borrower, asked) => leaseSlots(db, borrower, asked),
       handleOwners: (asked) => findHandleOwners(db, asked),
       commands: createCommands({
         db,
