@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   process.on('SIGUSR1', () => undefined)
   const log = pino({ level: config.logLevel, base: { component: 'gateway' } }, output.stream)
   let gateway: Gateway | null = null
-  stopWhenTold(async () => {
+  closeOnStopRequest(async () => {
     // `gateway` is null before the gateway serves. No request is pending then, and the journal and the lock tolerate an
     // exit at any moment.
     await gateway?.close()
@@ -31,7 +31,7 @@ process.on('exit', (code) => {
   if (code !== 0 && !wasReported) writeSync(2, `The gateway ended with exit code ${code}.\n`)
 })
 
-function stopWhenTold(close: () => Promise<void>): void {
+function closeOnStopRequest(close: () => Promise<void>): void {
   let isStopping = false
   const stop = (): void => {
     if (isStopping) return

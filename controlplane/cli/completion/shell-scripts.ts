@@ -1,6 +1,6 @@
 import { COMMON_OPTIONS } from '../command.ts'
 import { shellQuote } from '../terminal/shell-quote.ts'
-import type { CompletedCommand, CompletedOption } from './completion-words.ts'
+import type { CompletedCommand, CompletedOption } from './completed-command.ts'
 
 /** Returns the completion script for bash. File names are completed where nothing else is. */
 export function bashScript(commands: readonly CompletedCommand[]): string {

@@ -79,7 +79,7 @@ export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
     const finding = isRefusal(request)
       ? refusedFinding(request, null)
       : judge({ snapshot, request, agent: agentOf(snapshot, question.agent), nowMs: clock.nowMs() })
-    const decision = stopped(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
+    const decision = killDecision(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
     const where = isRefusal(request) ? ` ${question.url}` : ` ${request.host}${recordPath(request)}`
     const text = explainText({
       request: `${question.method}${where}`,
@@ -171,7 +171,7 @@ function refusedFinding({ detail }: Refusal, bound: BoundConnector | null): Find
   return { bound, action: null, decision: plainDecision('deny', 'deny', detail, 'default'), notes: [] }
 }
 
-function stopped(
+function killDecision(
   { bound, decision }: Finding,
   given: { readonly snapshot: Snapshot; readonly kills: readonly KillEntry[]; readonly agent: string },
 ): Decision | null {
