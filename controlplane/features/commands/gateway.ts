@@ -22,7 +22,10 @@ export function createGatewayCommands(
       const { active, reason, scope } = parsed(KillSwitchSet, input)
       // The session is checked for a lift only: an activation must not wait for the database.
       if (!active) (await sessionRequirement(deps))('Lifting a kill switch requires')
-      const own = forwarded && { id: `${gatewayId}:${forwarded.id}`, retriedAfterMs: forwarded.retried_after_ms }
+      const own = forwarded && {
+        id: `${gatewayId}:${forwarded.id}`,
+        retriedAfterMs: forwarded.retried_after_ms,
+      }
       return deps.killSwitch.set({
         active,
         reason,

@@ -79,7 +79,8 @@ export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
     const finding = isRefusal(request)
       ? refusedFinding(request, null)
       : judge({ snapshot, request, agent: agentOf(snapshot, question.agent), nowMs: clock.nowMs() })
-    const decision = killDecision(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
+    const decision =
+      killDecision(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
     const where = isRefusal(request) ? ` ${question.url}` : ` ${request.host}${recordPath(request)}`
     const text = explainText({
       request: `${question.method}${where}`,

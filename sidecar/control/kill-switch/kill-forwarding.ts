@@ -39,7 +39,11 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
     const { scope, reason, since } = entry
     const ageMs = Math.max(0, Math.round(nowMs() - Date.parse(since)))
     const forwarded = isRetry ? { id, retried_after_ms: ageMs } : { id }
-    const reply = await commands({ command: 'kill-switch', input: { active: true, scope, reason }, stop: forwarded })
+    const reply = await commands({
+      command: 'kill-switch',
+      input: { active: true, scope, reason },
+      stop: forwarded,
+    })
     if (reply.status === 200 && isStored(reply)) kill.setForwarded(id, orderOf(reply))
     return reply
   }

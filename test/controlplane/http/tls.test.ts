@@ -197,12 +197,12 @@ test('the own hosts keep the own certificate when a certificate of files has a w
 })
 
 test('a host that a renewed certificate no longer has gets the own certificate and the present client CAs', async () => {
-  const people = createTestCa('people')
-  const trusted = { clientCa: [people.cert] }
+  const userCa = createTestCa('users')
+  const trusted = { clientCa: [userCa.cert] }
   const names = ['kept.example.com', 'dropped.example.com'] as const
   const started = await serveBeside(HOSTS, names, () => trusted.clientCa)
   const { port, server, write, publicCa, own } = started
-  const identity = people.issue('ann')
+  const identity = userCa.issue('ann')
   /** Returns whether the server trusts the client certificate of a connection for the host. */
   const isTrusted = async (servername: string) => {
     const accepted = once(server, 'secureConnection') as Promise<[TLSSocket]>

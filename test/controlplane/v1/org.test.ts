@@ -337,7 +337,7 @@ describe('the kill switch', () => {
 
   test('stays on while another source has it on', async () => {
     const warden = await world.agent({ capabilities: ['org:kill_switch'] })
-    await owner('POST', '/api/dashboard/kill-switch', { active: true, reason: 'people' })
+    await owner('POST', '/api/dashboard/kill-switch', { active: true, reason: 'users' })
     const off = await warden.call('POST', '/api/v1/org/kill-switch', { active: false })
     expect(off.body).toEqual({ kill_switch: true })
     await owner('POST', '/api/dashboard/kill-switch', { active: false })

@@ -136,10 +136,10 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
       'data',
     )
     await emergency('drill', { active: 'true', reason: 'drill' })
-    const people = await ownersOfData('drill')
-    expect(people).toHaveLength(1)
+    const owners = await ownersOfData('drill')
+    expect(owners).toHaveLength(1)
     for (const tool of ['kustomize-controller', 'argocd-controller']) await applyFromGit('drill', tool)
-    expect(await ownersOfData('drill')).toEqual(people)
+    expect(await ownersOfData('drill')).toEqual(owners)
     expect(await cluster.get('ConfigMap', 'drill', 'chaperone-emergency')).toMatchObject({
       data: { active: 'true', reason: 'drill' },
       metadata: { annotations: { from: 'argocd-controller' } },

@@ -115,10 +115,10 @@ export class FakeControlPlane implements AsyncDisposable {
   }
 
   announce(): void {
-    this.send(this.manifest())
+    this.send(this.sectionIndex())
   }
 
-  manifest(): Extract<DownMessage, { type: 'sections' }> {
+  sectionIndex(): Extract<DownMessage, { type: 'sections' }> {
     const hashes = Object.fromEntries(
       Object.entries(this.sections).map(([name, content]) => [name, sha256(sectionText(content))]),
     )
@@ -236,7 +236,7 @@ export class FakeControlPlane implements AsyncDisposable {
     const lines: DownMessage[] = [
       { type: 'hello', protocol: 1, gateway, lease_ms: 30_000, at },
       { type: 'kill', seq: this.killSeq, effective: this.effective },
-      this.manifest(),
+      this.sectionIndex(),
     ]
     response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   }

@@ -72,7 +72,8 @@ export function createTokenKeys(deps: TokenKeysDeps): TokenKeys {
 
   return {
     current() {
-      if (age() > RELOAD_MS) reload().catch((error) => log.warn({ err: error }, 'signing keys could not be read'))
+      if (age() > RELOAD_MS)
+        reload().catch((error) => log.warn({ err: error }, 'signing keys could not be read'))
       return keys.current
     },
     async find(kid) {

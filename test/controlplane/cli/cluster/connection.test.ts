@@ -12,8 +12,8 @@ import { createTestCa } from '../../../support/test-ca.ts'
 const PROGRAM = kubectlPlugin()
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-connection-'))
 const ca = createTestCa()
-const people = createTestCa()
-const ann = people.issue('ann')
+const userCa = createTestCa()
+const ann = userCa.issue('ann')
 const base64 = (value: string) => Buffer.from(value).toString('base64')
 const CERTIFICATE = { 'client-certificate-data': base64(ann.cert), 'client-key-data': base64(ann.key) }
 type Call = { readonly authorization: string | undefined; readonly caller: unknown; readonly user: unknown }
@@ -39,7 +39,7 @@ let calls: Call[] = []
 let server: Server
 
 beforeAll(async () => {
-  const options = { ...ca.issue('localhost'), ca: people.cert, requestCert: true, rejectUnauthorized: false }
+  const options = { ...ca.issue('localhost'), ca: userCa.cert, requestCert: true, rejectUnauthorized: false }
   server = createServer(options, (request, response) => {
     const socket = request.socket as TLSSocket
     calls.push({

@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 describe('registration', () => {
-  test('of 50 people at once makes exactly one owner', async () => {
+  test('of 50 users at once makes exactly one owner', async () => {
     expect(await plane.makeOwnerLink()).toMatch(/\/setup\?token=[\w-]{43}$/)
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) => register(plane.call, `person${n}@example.com`)),
