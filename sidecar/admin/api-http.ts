@@ -4,8 +4,8 @@ import type * as z from 'zod'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import { fieldMessage } from '../../core/schema/field-message.ts'
+import { sha256 } from '../../runtime/sha256.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
-import { sha256 } from '../process/sha256.ts'
 
 /** Body of a reply: JSON, or text in the Prometheus format. */
 export type ApiAnswer =

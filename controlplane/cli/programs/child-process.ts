@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { failureReason } from '../../../core/failure-reason.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { NODE_OPTIONS } from './node-options.ts'
 
 export type ProgramSpec = {
@@ -122,7 +122,7 @@ export function describeExit(exit: Exit): string {
 async function stopChild(child: ChildProcess, exited: Promise<Exit>, graceMs: number): Promise<void> {
   const timer = new AbortController()
   child.kill('SIGTERM')
-  const late = delay(graceMs, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const)
+  const late = sleep(graceMs, timer.signal).then(() => 'late' as const)
   if ((await Promise.race([exited, late])) === 'late') child.kill('SIGKILL')
   timer.abort()
   await exited

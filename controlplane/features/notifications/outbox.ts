@@ -3,8 +3,8 @@ import { newId } from '../../crypto/ids.ts'
 import type { Db } from '../../db/query.ts'
 import { createSerial } from '../../sync/serial.ts'
 import { createThrottle } from '../../sync/throttle.ts'
-import { waitAfter } from './back-off.ts'
 import type { Deliver, Delivery } from './delivery.ts'
+import { waitAfter } from './retry-schedule.ts'
 import {
   endMessage,
   type Leased,

@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { parseAddress } from '../../../core/request/address.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { isKnownAddress, rememberAddress } from './address-store.ts'
 import {

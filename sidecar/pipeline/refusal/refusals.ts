@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { Refusal, RefusalRow } from '../../../core/state/refusal-windows.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { createLru } from '../../collections/lru.ts'
 import { primaryAction } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
@@ -175,7 +175,7 @@ function timeOf(exchange: Exchange): string {
  * target.
  */
 function hashOf(text: string): number {
-  return Number.parseInt(hash('sha256', text).slice(0, 13), 16)
+  return Number.parseInt(sha256Hex(text).slice(0, 13), 16)
 }
 
 const aggregateRows = new WeakMap<RefusalRecord, AggregateRow>()
