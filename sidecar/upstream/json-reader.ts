@@ -1,6 +1,7 @@
 import type { LookUp } from '../../core/connectors/binding/look-up.ts'
 import { connectorScheme } from '../../core/connectors/credentials/connector-scheme.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
+import { authorityText } from '../../core/request/authority-text.ts'
 import { type CanonicalRequest, isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { canonicalise } from '../../core/request/canonicalise.ts'
 import type { ResponseHandler } from './answer-receiver.ts'
@@ -79,7 +80,7 @@ function requestFor(
   { method, host, target, body }: Reading['question'],
 ): CanonicalRequest {
   const standard = scheme === 'https' ? 443 : 80
-  const authority = (host.includes(':') ? `[${host}]` : host) + (port === standard ? '' : `:${port}`)
+  const authority = authorityText(host, port, standard)
   const rawHeaders = [
     ...['Host', authority, 'User-Agent', LOOK_UP_AGENT, 'Accept', 'application/json'],
     ...(body === undefined ? [] : ['Content-Type', 'application/json']),

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { normaliseHost, parseAuthority } from '../../../core/request/authority.ts'
+import { authorityText } from '../../../core/request/authority-text.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { Credentials } from '../../pipeline/credentials.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
@@ -207,7 +208,7 @@ async function withAddress(deps: TransparentDeps, arrival: Arrival): Promise<Arr
 async function recordUnsupported(deps: TransparentDeps, arrival: Arrival, what: string): Promise<void> {
   const { credentials, port } = arrival
   const host = arrival.host ?? arrival.address
-  const target = `${host?.includes(':') === true ? `[${host}]` : (host ?? 'unknown')}:${port ?? 0}`
+  const target = authorityText(host ?? 'unknown', port ?? 0)
   const detail = `${what} is not supported; connect with TLS and a server name, or add host and port to egress.tcp`
   const isUnowned = host !== null && port !== null && deps.isUnowned(host, port)
   const exchange = newConnectExchange({
