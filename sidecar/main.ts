@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { failureReason } from '../core/failure-reason.ts'
+import { systemErrorCode } from '../core/system-error-code.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { openLogOutput } from './process/log-output.ts'
@@ -51,7 +52,7 @@ function fail(what: string, error: unknown): void {
   wasReported = true
   writeSync(2, `The gateway ${what}. ${message}\n`)
   if (process.send === undefined || !process.connected) exit(1)
-  else process.send({ type: 'fatal', message }, () => exit(1))
+  else process.send({ type: 'fatal', message, code: systemErrorCode(error) }, () => exit(1))
 }
 
 const exit = (code: number): void => void output.flush().then(() => process.exit(code))
