@@ -9,7 +9,7 @@ type Common = {
   readonly controlPlaneUrl: string
   /** `OPERATOR_TOKEN_FILE`: read on every call, because a projected token is rotated. */
   readonly operatorTokenFile: string
-  /** `CONTROL_PLANE_CA_FILE`: PEM of the certificate authority of the control plane; null: the public authorities. */
+  /** `CONTROL_PLANE_CA_FILE`: PEM of the certificate authority of the control plane; null: the public CAs. */
   readonly controlPlaneCaFile: string | null
   /** `LOG_LEVEL`, default info. */
   readonly logLevel: string

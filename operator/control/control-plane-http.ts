@@ -35,7 +35,7 @@ export type ControlPlaneHttp = Disposable & { call(call: ControlPlaneCall): Prom
 export type ControlPlaneHttpDeps = {
   readonly controlPlaneUrl: string
   readonly operatorTokenFile: string
-  /** PEM of the control plane's certificate authority; absent: the public authorities. */
+  /** PEM of the control plane's certificate authority; absent: the public CAs. */
   readonly controlPlaneCaFile?: string | null
 }
 

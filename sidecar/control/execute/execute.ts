@@ -53,11 +53,11 @@ export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Or
  * snapshot, when its token is already spent.
  */
 const NEWS_MS = 2_000
-const LOOK_MS = 20
+const POLL_MS = 20
 
 async function agentIsKnown(agent: string, { snapshot, clock }: ExecutorDeps['ports']): Promise<void> {
   const until = clock.monotonicMs() + NEWS_MS
-  while (snapshot()?.agentsByName.has(agent) !== true && clock.monotonicMs() < until) await sleep(LOOK_MS)
+  while (snapshot()?.agentsByName.has(agent) !== true && clock.monotonicMs() < until) await sleep(POLL_MS)
 }
 
 export type OrderRequest = {

@@ -78,7 +78,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
     await writeFile(join(folder, 'token'), made.status.token)
     await writeFile(join(folder, 'ca.crt'), kube.caPem)
     const published = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication'
-    await eventually('the cluster publishes its authority', async () => {
+    await eventually('the cluster publishes its CA', async () => {
       const found = await cluster.client
         .call<{ data?: object }>({ method: 'GET', path: published })
         .catch(() => null)
@@ -158,7 +158,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
 
   test.each<[string, () => { cert: string; key: string } | null, Record<string, string>]>([
     ['without a certificate', () => null, CALLER],
-    ['of another authority of the same name', () => strangers.issue('ann'), CALLER],
+    ['of another CA of the same name', () => strangers.issue('ann'), CALLER],
     ['by itself, as a browser would send it', () => userCa.issue('ann'), {}],
     ['asked for otherwise', () => userCa.issue('ann'), { 'x-service-caller': 'token' }],
     [

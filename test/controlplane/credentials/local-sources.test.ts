@@ -251,7 +251,7 @@ describe('a file', () => {
       eventually(`change ${count} of ${id}`, async () =>
         changed.filter((one) => one === id).length >= count ? true : null,
       )
-    // The first look counts: the Connector reads the file after it.
+    // The first poll counts: the Connector reads the file after it.
     await seen('one', 1)
     await seen('two', 1)
     expect([watch.isPolled('one'), watch.isPolled('other')]).toEqual([true, false])

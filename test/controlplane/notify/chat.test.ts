@@ -268,7 +268,7 @@ describe('the message', () => {
     expect(posts.filter((call) => JSON.stringify(call).includes(card.id))).toHaveLength(1)
   })
 
-  test('is posted exactly once when several replicas look, and a click sent to two of them counts once', async () => {
+  test('is posted exactly once when several replicas poll, and a click sent to two of them counts once', async () => {
     await using second = await startChatPlane(here.database, chat)
     const holds = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? plane : second).hold())
     const cards = await Promise.all(holds)

@@ -258,7 +258,7 @@ describe('a new password', () => {
 })
 
 describe('roles', () => {
-  test('below the minimum of a route are told which one it needs', async () => {
+  test('below the minimum of a route get an error with the role that it needs', async () => {
     const viewer = await plane.signIn('person9@example.com')
     expect(await viewer('GET', '/api/dashboard/agents')).toMatchObject({
       status: 403,

@@ -55,12 +55,12 @@ describe('the stream from the control plane', () => {
   test('sections that cannot be fetched are logged', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
-    world.fake.isForgetful = true
+    world.fake.losesSections = true
     world.fake.configure({ agents: [agentEntry('late')] })
     await until('complaint', () =>
       world.log.lines.some(({ level, message }) => level === 'warn' && message.includes('cannot be fetched')),
     )
-    world.fake.isForgetful = false
+    world.fake.losesSections = false
     await until('late', () => world.control.snapshots.current()?.agentsByName.has('late') === true)
   })
 

@@ -58,14 +58,14 @@ beforeAll(async () => {
     'echo "$*" >>"$FAKE/kubectl.log"',
     'case "$*" in',
     '*"config view"*) cat "$FAKE/config.json" ;;',
-    '*"get configmap"*) cat "$FAKE/authority.json" ;;',
+    '*"get configmap"*) cat "$FAKE/ca.json" ;;',
     `*port-forward*) echo "Forwarding from 127.0.0.1:${port} -> 443"; exec sleep 60 ;;`,
     '*"get gateways.chaperone.dev"*) . "$FAKE/gateways.sh" ;;',
     '*) exit 1 ;;',
     'esac',
   ]
   writeFileSync(join(folder, 'kubectl'), `${script.join('\n')}\n`, { mode: 0o755 })
-  writeFileSync(join(folder, 'authority.json'), JSON.stringify({ data: { 'ca.crt': ca.cert } }))
+  writeFileSync(join(folder, 'ca.json'), JSON.stringify({ data: { 'ca.crt': ca.cert } }))
 })
 beforeEach(() => {
   calls = []
