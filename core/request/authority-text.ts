@@ -17,7 +17,7 @@ export function authorityText(host: string, port: number | string, standardPort?
 }
 
 /** Returns the host as a URL has it: an IPv6 address in brackets. */
-export function withBrackets(host: string): string {
+function withBrackets(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 

@@ -33,7 +33,7 @@ export type JsonReaderDeps = {
 }
 
 /** User-Agent of look-ups, by which the provider's audit log shows them as requests of the gateway itself. */
-export const LOOK_UP_AGENT = 'chaperone-look-up'
+const LOOK_UP_AGENT = 'chaperone-look-up'
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
