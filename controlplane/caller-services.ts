@@ -8,7 +8,7 @@ import { type ConfirmAnswer, createConfirmAnswer } from './features/approvals/an
 import { createBreakGlass } from './features/authentication/break-glass.ts'
 import { createAnswerRight } from './features/authentication/cluster/answer-right.ts'
 import { createClusterCallers } from './features/authentication/cluster/callers.ts'
-import { readClientAuthorities } from './features/authentication/cluster/client-authority.ts'
+import { readClientCas } from './features/authentication/cluster/client-ca.ts'
 import {
   ACCOUNTS_ONLY,
   createGroupMembers,
@@ -30,7 +30,7 @@ import type { BreakGlass } from './http/auth/owner-token.ts'
 
 export type CallerServices = AsyncDisposable & {
   readonly identify: Identify
-  readonly authority: GatewayCa
+  readonly gatewayCa: GatewayCa
   /** Identifies pods with a sidecar; null outside a cluster. */
   readonly pods: PodIdentities | null
   /** Resolves whether Kubernetes RBAC lets the members of a group answer approvals; undefined outside a cluster. */
@@ -71,7 +71,7 @@ export async function createCallerServices(given: {
   const preload = await startSessionPreload(identify.preloadSessions, given.log)
   return {
     identify,
-    authority: createGatewayCa(given.keyring, given.nowMs),
+    gatewayCa: createGatewayCa(given.keyring, given.nowMs),
     pods,
     ...clusterServices({ ...given, kube }),
     ...groupServices(given.db, kube),
@@ -112,7 +112,7 @@ function clusterServices({
   if (kube === null) return { readClientCa: null, breakGlass: null }
   const { adminTokenSecret: secret } = config
   return {
-    readClientCa: () => readClientAuthorities(kube),
+    readClientCa: () => readClientCas(kube),
     breakGlass: secret === null ? null : createBreakGlass({ ...base, kube, secret, nowMs: Date.now }),
   }
 }

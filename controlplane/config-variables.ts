@@ -202,7 +202,7 @@ export const CONFIG_VARIABLES = {
   OIDC_ISSUER: {
     fallback: 'sign-in by password only',
     meaning:
-      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([people.md](people.md)); its client has the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback`',
+      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([users.md](users.md)); its client has the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback`',
   },
   OIDC_CLIENT_ID: { fallback: 'required beside `OIDC_ISSUER`', meaning: 'Id of the client at the provider' },
   OIDC_CLIENT_SECRET_FILE: {

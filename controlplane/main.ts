@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { failureReason } from '../core/failure-reason.ts'
 import { resourceFields } from '../core/resource-attributes.ts'
+import { systemErrorCode } from '../core/system-error-code.ts'
 import { readConfig } from './config.ts'
 import { type ControlPlane, createControlPlane } from './controlplane.ts'
 
@@ -41,7 +42,7 @@ async function fail(what: string, error: unknown): Promise<void> {
   const message = failureReason(error)
   hasPrinted = true
   writeSync(2, `The control plane ${what}: ${message}\n`)
-  await tell({ type: 'fatal', message })
+  await tell({ type: 'fatal', message, code: systemErrorCode(error) })
   process.exit(1)
 }
 

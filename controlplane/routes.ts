@@ -101,7 +101,7 @@ export function createRoutes(
       ...services,
       hub: { ...hub, settle: services.relay.settle },
       ownProcesses: services.identify.ownProcesses,
-      lend: (borrower, asked) => leaseSlots(db, borrower, asked),
+      leaseSlots: (borrower, asked) => leaseSlots(db, borrower, asked),
       handleOwners: (asked) => findHandleOwners(db, asked),
       syncKeyOf: async (id) => (await getGateway(db, id))?.syncKey ?? undefined,
     }),

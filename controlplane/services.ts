@@ -203,7 +203,7 @@ export async function createServices(deps: ServicesDeps) {
     notify,
     isTokenRestricted,
     identify: { ...callers.identify, admitStream: hub.admission.admit },
-    authority: callers.authority,
+    gatewayCa: callers.gatewayCa,
     readClientCa: callers.readClientCa,
     breakGlass: callers.breakGlass,
     editing: config.editing,

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import type { LogDecision } from './decision/vocabulary.ts'
 import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
 import { Instance } from './wire/gateway/instance.ts'
-import { openWord } from './wire/open-word.ts'
+import { openEnum } from './wire/open-enum.ts'
 
 /** Decisions of this version. Records of newer gateways may have others. */
-const RecordDecision = openWord(['ALLOW', 'HOLD', 'DENY'] as const satisfies readonly LogDecision[])
+const RecordDecision = openEnum(['ALLOW', 'HOLD', 'DENY'] as const satisfies readonly LogDecision[])
 
 /** Returns whether this version has the decision. */
 export function isKnownDecision(decision: TrafficRecord['decision']): decision is LogDecision {
@@ -17,7 +17,7 @@ export function isKnownDecision(decision: TrafficRecord['decision']): decision i
  * the reason because rules change, while users examine a decision weeks later.
  */
 export const RecordWhySchema = z.object({
-  source: openWord([
+  source: openEnum([
     'kill',
     'agent',
     'permission',
@@ -157,7 +157,7 @@ export const RecordSchema = z.object({
    * Owner of the handles in the request. If the owners differ, `foreign` and `unknown` take precedence over `own`.
    * Absent if the request has no handles.
    */
-  handle: openWord(HandleOwnerSchema.options).nullish(),
+  handle: openEnum(HandleOwnerSchema.options).nullish(),
   /** Handles in the provider's response, which belong to the agent from then on. */
   given: z.array(GivenHandle).max(8).nullish(),
   /** HTTP status of the response that the agent received. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { authorityText } from '../core/request/authority-text.ts'
 import type { KubeAccess } from './transport.ts'
 
 /** Address of the API server of this pod's cluster, and the files with its CA certificate and the ServiceAccount token. */
@@ -31,7 +32,7 @@ export function podApiOf(env: Readonly<Record<string, string | undefined>>): Pod
   const port = env['KUBERNETES_SERVICE_PORT']?.trim() || '443'
   if (host === '') return null
   return {
-    url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    url: `https://${authorityText(host, port)}`,
     caFile: `${SERVICE_ACCOUNT}/ca.crt`,
     tokenFile: `${SERVICE_ACCOUNT}/token`,
   }

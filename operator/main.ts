@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs'
 import pino from 'pino'
 import { failureReason } from '../core/failure-reason.ts'
 import { resourceFields } from '../core/resource-attributes.ts'
+import { systemErrorCode } from '../core/system-error-code.ts'
 import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
@@ -53,5 +54,5 @@ main().catch((error: unknown) => {
   writeSync(2, `operator cannot start: ${message}\n`)
   const end = () => process.exit(1)
   if (process.send === undefined) end()
-  else process.send({ type: 'fatal', message }, end)
+  else process.send({ type: 'fatal', message, code: systemErrorCode(error) }, end)
 })

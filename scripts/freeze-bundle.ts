@@ -25,7 +25,7 @@ process.stdout.write(JSON.stringify(Object.fromEntries(paths)))
 
 const [revision] = process.argv.slice(2)
 if (revision === undefined) throw new Error('Name a revision: node scripts/freeze-bundle.ts REVISION')
-using frozen = checkOutRevision(revision, ['core', 'kube', 'controlplane', 'sidecar'])
+using frozen = checkOutRevision(revision, ['core', 'kube', 'runtime', 'controlplane', 'sidecar'])
 const { commit, checkout } = frozen
 const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as { version: string }
 const files = { ...(await programFiles()), ...migrationFiles(), 'fields.json': fieldsText() }

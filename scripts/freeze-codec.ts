@@ -20,7 +20,7 @@ const ENTRY = EXPORTS.map(([names, file]) => `export { ${names} } from '${file}'
 
 const [revision] = process.argv.slice(2)
 if (revision === undefined) throw new Error('Name a revision: node scripts/freeze-codec.ts REVISION')
-using frozen = checkOutRevision(revision, ['core', 'sidecar'])
+using frozen = checkOutRevision(revision, ['core', 'runtime', 'sidecar'])
 const { outputFiles } = await build({
   absWorkingDir: frozen.checkout,
   stdin: { contents: ENTRY, resolveDir: frozen.checkout, loader: 'ts' },

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { stringify } from 'yaml'
+import { sha256Hex } from '../runtime/sha256.ts'
 import { launcherOf } from './launcher.ts'
 import { option } from './option.ts'
 
@@ -78,7 +78,7 @@ mkdirSync(content, { recursive: true })
 await writeContent(content)
 const archive = packed(content)
 rmSync(content, { recursive: true })
-const sha256 = createHash('sha256').update(archive).digest('hex')
+const checksum = sha256Hex(archive)
 writeFileSync(join(out, `${NAME}.tar.gz`), archive)
-writeFileSync(join(out, 'chaperone.yaml'), stringify(manifest(uri, sha256)))
-console.log(`${NAME}.tar.gz sha256:${sha256}`)
+writeFileSync(join(out, 'chaperone.yaml'), stringify(manifest(uri, checksum)))
+console.log(`${NAME}.tar.gz sha256:${checksum}`)

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sha256Hex } from '../runtime/sha256.ts'
 import { option } from './option.ts'
 import { ARCHITECTURES, type Architecture } from './release/architecture.ts'
 import { baseLayers } from './release/base-layers.ts'
@@ -107,12 +107,7 @@ writeFileSync(join(out, `${name}-chart-${version}.tgz`), chart)
 
 const sums = readdirSync(out)
   .sort()
-  .map(
-    (file) =>
-      `${createHash('sha256')
-        .update(readFileSync(join(out, file)))
-        .digest('hex')}  ${file}\n`,
-  )
+  .map((file) => `${sha256Hex(readFileSync(join(out, file)))}  ${file}\n`)
 writeFileSync(join(out, 'SHA256SUMS'), sums.join(''))
 say(`image ${digest}`)
 for (const file of readdirSync(out).sort()) say(join(out, file))

@@ -16,7 +16,7 @@ import { createKilledWork } from './control/hosted-work/killed-work.ts'
 import { createKillState } from './control/kill-switch/kill-state.ts'
 import { createLiveExchanges } from './control/live-exchanges.ts'
 import { createNarrowedTokens } from './control/narrowed-tokens.ts'
-import { createOwnInstance } from './control/own-instance.ts'
+import { createPodInstance } from './control/pod-instance.ts'
 import { createAcquireQuotaLease } from './control/quota/quota-lease-client.ts'
 import { createRateLimits } from './control/quota/rate-limits.ts'
 import { createUploader, type Uploader } from './control/records/record-uploader.ts'
@@ -65,14 +65,14 @@ export function createCore(config: GatewayConfig, given: Made) {
   const metrics = createMetrics()
   const recent = createRecentRecords()
   const unlistedPorts = createUnlistedPorts()
-  const instance = createOwnInstance(config.pod)
+  const instance = createPodInstance(config.pod)
   const events = createEvents({ metrics, recent, unlistedPorts, log })
   const kill = createKillState({
     file: join(config.dataDir, 'kill.json'),
     ...{ live, instance: instance.current, clock, log },
   })
   const handleLater: typeof handle = (exchange) => handle(exchange)
-  const stopped = createKilledWork({ kill, clock, newId, handle: handleLater, control: () => control })
+  const killedWork = createKilledWork({ kill, clock, newId, handle: handleLater, control: () => control })
   const address: Address = { url: '', conditions: () => [], captureState: () => null }
   const journal = new Journal({
     dir: join(config.dataDir, 'journal'),
@@ -100,7 +100,7 @@ export function createCore(config: GatewayConfig, given: Made) {
       isBypassDetected: address.conditions().includes('BypassDetected'),
     }),
     certificate: () => issuer?.validity ?? null,
-    ...stopped,
+    ...killedWork,
   })
   const rate = createRateLimits({
     monotonicMs: clock.monotonicMs,
@@ -117,7 +117,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     caFile: config.pod?.controlPlaneCaFile ?? null,
     resolve: withKnownAddress(resolve, config.pod?.controlPlaneAddress ?? null, clock.monotonicMs),
     random: Math.random,
-    ...stopped,
+    ...killedWork,
     status: () => ({ ...view.report(address.url), conditions: [...address.conditions()] }),
     onSnapshot: (snapshot) => {
       cutInactive(live, snapshot)
@@ -154,7 +154,7 @@ export function createCore(config: GatewayConfig, given: Made) {
     rate,
     refusals,
     holds: control.holds,
-    ...stopped,
+    ...killedWork,
     lookUps: upstream.lookUps,
     credentials: createCredentialRefresh({
       client: () => control.client,
@@ -203,6 +203,6 @@ export function createCore(config: GatewayConfig, given: Made) {
     metrics,
     recent,
     events,
-    ...stopped,
+    ...killedWork,
   }
 }

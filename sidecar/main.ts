@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { failureReason } from '../core/failure-reason.ts'
+import { systemErrorCode } from '../core/system-error-code.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { openLogOutput } from './process/log-output.ts'
@@ -16,7 +17,7 @@ async function main(): Promise<void> {
   process.on('SIGUSR1', () => undefined)
   const log = pino({ level: config.logLevel, base: { component: 'gateway' } }, output.stream)
   let gateway: Gateway | null = null
-  stopWhenTold(async () => {
+  closeOnStopRequest(async () => {
     // `gateway` is null before the gateway serves. No request is pending then, and the journal and the lock tolerate an
     // exit at any moment.
     await gateway?.close()
@@ -31,7 +32,7 @@ process.on('exit', (code) => {
   if (code !== 0 && !wasReported) writeSync(2, `The gateway ended with exit code ${code}.\n`)
 })
 
-function stopWhenTold(close: () => Promise<void>): void {
+function closeOnStopRequest(close: () => Promise<void>): void {
   let isStopping = false
   const stop = (): void => {
     if (isStopping) return
@@ -51,7 +52,7 @@ function fail(what: string, error: unknown): void {
   wasReported = true
   writeSync(2, `The gateway ${what}. ${message}\n`)
   if (process.send === undefined || !process.connected) exit(1)
-  else process.send({ type: 'fatal', message }, () => exit(1))
+  else process.send({ type: 'fatal', message, code: systemErrorCode(error) }, () => exit(1))
 }
 
 const exit = (code: number): void => void output.flush().then(() => process.exit(code))

@@ -40,7 +40,7 @@ export function createStartGate(
   let openedAt: number | null = null
   let isTrusted = false
   let hasStarted = false
-  function look(): boolean {
+  function evaluate(): boolean {
     const isLate = openedAt !== null && monotonicMs() - openedAt >= FIRST_RULES_MS
     const hasRules = snapshot() !== null || (isLate && !config.startsOnlyWithRules)
     const mayStart = openedAt !== null && isTrusted && isHeld() && hasRules
@@ -67,7 +67,7 @@ export function createStartGate(
   /** Returns the first reason why the agent may not start yet; null when it may. */
   const waitsFor = () => (hasStarted ? null : notReady())
   // The gate is evaluated whenever its inputs change, not only at a probe of the kubelet.
-  void waits.until(look, FIRST_RULES_MS).then(() => {
+  void waits.until(evaluate, FIRST_RULES_MS).then(() => {
     const reason = waitsFor()
     if (reason === null) return
     log.warn({ reason }, 'the agent waits for the sidecar')
@@ -83,8 +83,8 @@ export function createStartGate(
       waits.changed()
     },
     async whenStarted(): Promise<string | null> {
-      await waits.until(look, ANSWER_MS)
-      look()
+      await waits.until(evaluate, ANSWER_MS)
+      evaluate()
       return waitsFor()
     },
     notReady,

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, randomBytes, sign } from 'node:crypto'
-import { authorityName, type Issuer, rootCertificate, type Signer } from '../../core/x509/certificate.ts'
+import { caName, type Issuer, rootCertificate, type Signer } from '../../core/x509/certificate.ts'
 import { pem } from '../../core/x509/der.ts'
 import { derivePrivateKey } from './derived-key.ts'
 import type { Keyring } from './keyring.ts'
@@ -43,7 +43,7 @@ export function createDerivedCa(
   const commonName = `${name} ${Buffer.from(keyId).toString('hex', 0, 4)}`
   const period = { nowMs, notAfterMs: nowMs + ROOT_MS }
   const root = rootCertificate(signer, { spki, keyId }, { commonName, pathLength, ...period })
-  return { caPem: pem('CERTIFICATE', root), issuer: { ...signer, keyId, name: authorityName(commonName) } }
+  return { caPem: pem('CERTIFICATE', root), issuer: { ...signer, keyId, name: caName(commonName) } }
 }
 
 /**

@@ -1,4 +1,5 @@
-import { createHash, hkdfSync } from 'node:crypto'
+import { hkdfSync } from 'node:crypto'
+import { sha256Hex } from '../../runtime/sha256.ts'
 
 /** Content of the master key file. Each key has 32 bytes. */
 export type MasterKeys = {
@@ -45,7 +46,7 @@ export function masterKeysText({ root, keys }: MasterKeys): string {
  * derived from its id.
  */
 export function masterKeyId(key: Buffer): string {
-  return createHash('sha256').update(sealingKeyOf(key)).digest('hex').slice(0, 12)
+  return sha256Hex(sealingKeyOf(key)).slice(0, 12)
 }
 
 /** Derives the AES key that encrypts stored secrets. */

@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { sleep } from '../../runtime/sleep.ts'
 import { VERSION } from '../version.ts'
 import { buildIndex } from './build-index.ts'
 import { type IndexMigration, readMigrations } from './migration-files.ts'
@@ -41,7 +41,7 @@ export function createIndexBuilder(deps: IndexBuilderDeps): IndexBuilder {
         return false
       })
       if (isComplete) return
-      await wait(retryMs, undefined, { signal: stop.signal }).catch(() => undefined)
+      await sleep(retryMs, stop.signal)
     }
   }
   const done = run()

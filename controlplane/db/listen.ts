@@ -1,9 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { createBackOff } from '../../core/state/back-off.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import { watchStatement } from './statement-watch.ts'
 
 /** Longest pause between two attempts to connect, in milliseconds. */
+const MIN_RETRY_MS = 50
 const MAX_RETRY_MS = 2_000
 
 export type ListenOptions = {
@@ -88,6 +91,7 @@ async function keepChecked(client: pg.Client, options: ListenOptions, lost: Prom
 }
 
 async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Listening | undefined> {
+  const backOff = createBackOff({ minMs: MIN_RETRY_MS, maxMs: MAX_RETRY_MS, random: Math.random })
   for (let attempt = 0; !stop.aborted; attempt++) {
     try {
       const next = await connect(options)
@@ -96,7 +100,7 @@ async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Lis
     } catch (error) {
       options.log.debug({ err: error, attempt }, 'database notifications still unavailable')
     }
-    await wait(Math.min(100 * 2 ** attempt, MAX_RETRY_MS), undefined, { signal: stop }).catch(() => undefined)
+    await sleep(backOff.next(), stop)
   }
   return undefined
 }

@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { sleep } from '../../runtime/sleep.ts'
 import { VERSION } from '../version.ts'
 import { type Migration, readMigrations } from './migration-files.ts'
 import type { Db, Query } from './query.ts'
@@ -93,7 +93,7 @@ async function takeLock(q: Query, log: MigrateOptions['log']): Promise<void> {
         { waited_s: (polls * LOCK_POLL_MS) / 1_000 },
         'another replica migrates the database, waiting',
       )
-    await wait(LOCK_POLL_MS)
+    await sleep(LOCK_POLL_MS)
   }
 }
 
@@ -108,7 +108,7 @@ async function apply(q: Query, migration: Migration, options: MigrateOptions): P
     for (let attempt = 1; !(await isApplied(q, migration, options)); attempt++) {
       if (attempt === MAX_ATTEMPTS) throw locked(migration, attempt * (lockTimeoutMs + retryMs))
       log?.warn({ ...elapsed(), attempt }, 'migration could not lock its tables, trying again')
-      await wait(retryMs)
+      await sleep(retryMs)
     }
     log?.info(elapsed(), 'migration applied')
   } finally {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { sha256 } from '../../runtime/sha256.ts'
 import { listenOn, pollInPlaceOfListen } from './listen.ts'
 import { type ConnectionPool, createConnectionPool, type Statements, sessionLimits } from './pool.ts'
 import { isBehindPooler } from './pooler.ts'
@@ -114,7 +114,7 @@ function statementNames(): (text: string) => string {
   return (text) => {
     const known = names.get(text)
     if (known !== undefined) return known
-    const name = createHash('sha256').update(text).digest('base64url').slice(0, 24)
+    const name = sha256(text).toString('base64url').slice(0, 24)
     // The limit bounds the memory of the map. It is sufficient, because the texts of statements are constants of the
     // code, a few of them with optional filters.
     if (names.size < 1_000) names.set(text, name)

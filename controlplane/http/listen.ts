@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, isIP, type Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { isLoopback } from '../../core/loopback.ts'
+import { authorityText } from '../../core/request/authority-text.ts'
 
 export type ListenOptions = {
   readonly host: string
@@ -31,7 +32,7 @@ export async function listen(
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return {
     port: address.port,
-    url: `${tls === null ? 'http' : 'https'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${address.port}`,
+    url: `${tls === null ? 'http' : 'https'}://${authorityText(reachable, address.port)}`,
   }
 }
 

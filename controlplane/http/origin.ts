@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../core/errors.ts'
 import { isLoopback } from '../../core/loopback.ts'
+import { splitAuthority } from '../../core/request/authority-text.ts'
 
 /**
  * Throws `forbidden` for a write with the session cookie that a browser sent from a page of another origin. A client
@@ -38,8 +39,7 @@ export function refuseForeignHost(
 ): void {
   if (!isLoopback(listen.host)) return
   const authority = request.headers.host ?? ''
-  const name = authority.replace(/:\d+$/, '')
-  if (isLoopback(name)) return
+  if (isLoopback(splitAuthority(authority).host)) return
   if (listen.publicUrl !== null && authority === new URL(listen.publicUrl).host) return
   throw new ChaperoneError('misdirected', {
     detail: `The control plane listens on loopback and only accepts requests to localhost. Open http://127.0.0.1, or set PUBLIC_URL to the address that users open.`,

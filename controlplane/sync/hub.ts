@@ -153,7 +153,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const kill = createKillBroadcaster({ ...base, processRegistry, clock, proof: createKillProof(keyring) })
   const registries = { peerRegistry, processRegistry }
   const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster({ ...registries, clock })
-  const manifests = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
+  const sections = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
   const verdicts = createVerdictBroadcaster({
     ...{ db, peerRegistry, clock },
     onFailed: (error) => log.error({ err: error }, 'verdicts could not be read'),
@@ -161,7 +161,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const mailbox = createReplicaMailbox({
     db,
     peerRegistry,
-    apply: (peer, message) => applyMessage(peer, message, { kill, manifests, processRegistry, clock, log }),
+    apply: (peer, message) => applyMessage(peer, message, { kill, sections, processRegistry, clock, log }),
     onFailed: (error) => log.error({ err: error }, 'messages of gateway processes could not be read'),
   })
   const sessions = createPodSessions({
@@ -171,19 +171,19 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     pods: pods ?? NO_PODS,
     ...(podTiming === undefined ? {} : { timing: podTiming }),
   })
-  await manifests.refresh()
+  await sections.refresh()
   await kill.refresh()
   if (deps.isOnlyReplica === true) await withdrawAllReplicas(db, LOCAL_GATEWAY)
   await processRegistry.refresh()
   const watch = await watchChanges({
-    ...{ db, log, refreshConfiguration: manifests.refresh, refreshKill: kill.refresh },
+    ...{ db, log, refreshConfiguration: sections.refresh, refreshKill: kill.refresh },
     ...{ refreshVerdicts: verdicts.refresh, refreshProcesses: processRegistry.refresh },
     ...{ onProcesses: processRegistry.changed, onVerdict: verdicts.changed },
     ...{ refreshMailbox: mailbox.refresh, refreshPods: sessions.refresh, onMailbox: mailbox.receive },
   })
-  const beats = setInterval(manifests.beat, beatMs)
+  const beats = setInterval(sections.beat, beatMs)
   const admission = createAdmission(deps)
-  const streams = { ...registries, kill, sharedAgents, manifests, verdicts, sessions, clock, steady, log }
+  const streams = { ...registries, kill, sharedAgents, sections, verdicts, sessions, clock, steady, log }
 
   return {
     admission,
@@ -241,7 +241,7 @@ type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
   readonly kill: KillBroadcaster
   readonly processRegistry: ProcessRegistry
   readonly sharedAgents: SharedAgentsBroadcaster
-  readonly manifests: SectionBroadcaster
+  readonly sections: SectionBroadcaster
   readonly verdicts: VerdictBroadcaster
   readonly sessions: Pick<PodSessions, 'greet'>
 }
@@ -251,7 +251,7 @@ type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
  * disconnects.
  */
 function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () => void {
-  const { peerRegistry, kill, processRegistry, sharedAgents, manifests, verdicts, clock, steady, log } = deps
+  const { peerRegistry, kill, processRegistry, sharedAgents, sections, verdicts, clock, steady, log } = deps
   const place = { gateway: owner.name, process: owner.processId }
   const onSlow = () => log.warn(place, 'slow gateway stream closed')
   const { sidecar = null } = owner
@@ -264,7 +264,7 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
   sharedAgents.broadcast()
   const failed = (error: unknown) =>
     log.error({ ...place, err: error }, 'initial state could not be sent to the gateway')
-  manifests.greet(peer).catch(failed)
+  sections.greet(peer).catch(failed)
   verdicts.greet(peer).catch(failed)
   deps.sessions.greet(peer).catch(failed)
   log.info({ ...place, ...peer.greeting }, 'gateway connected')

@@ -71,7 +71,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
    * execution orders. Called after a reconnect, because notifications were lost in the meantime, and at each poll.
    * Only one run is in progress at a time, because polls would otherwise accumulate while the database is slow.
    */
-  const lookForAll = createSerial(async () => {
+  const takeOffersAndResults = createSerial(async () => {
     for (const { id, gatewayId } of await listOffers(db, [...hub.connected()].filter(hub.isHere)))
       void servant.order(id, gatewayId).catch(failed)
     for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
@@ -81,7 +81,7 @@ export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promis
     ...servant,
     have: async (id) => inquiries.confirm(id),
     result: fetchResult,
-    '': lookForAll,
+    '': takeOffersAndResults,
   }
 
   function onNotify(payload: string): void {

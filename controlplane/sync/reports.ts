@@ -9,7 +9,7 @@ import type { SectionBroadcaster } from './sections/broadcaster.ts'
 
 export type ReportsDeps = {
   readonly kill: Pick<KillBroadcaster, 'ack'>
-  readonly manifests: Pick<SectionBroadcaster, 'reported'>
+  readonly sections: Pick<SectionBroadcaster, 'reported'>
   readonly processRegistry: Pick<ProcessRegistry, 'changed'>
   readonly clock: Clock
   readonly log: Logger
@@ -40,7 +40,7 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
   // Reports the changed kill state at once, because another replica may be counting acknowledgements.
   if (peer.killState !== before) processRegistry.changed()
   if (body.config_order !== undefined) {
-    deps.manifests.reported(peer, body.config_order).catch((error: unknown) => {
+    deps.sections.reported(peer, body.config_order).catch((error: unknown) => {
       log.warn({ gateway: peer.name, err: error }, 'configuration of a gateway could not be compared')
     })
   }

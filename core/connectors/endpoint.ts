@@ -1,3 +1,4 @@
+import { authorityText } from '../request/authority-text.ts'
 import { isRefusal, type Refusal, refusal } from '../request/canonical.ts'
 import type { ConnectorConfig, ExecuteSpec } from './connector.ts'
 import { baseOf } from './domains.ts'
@@ -105,8 +106,7 @@ function ownHost(config: ConnectorConfig): { readonly host: string; readonly pre
 }
 
 function hostOf({ scheme, host, port }: NonNullable<ReturnType<typeof baseOf>>): string {
-  const name = host.includes(':') ? `[${host}]` : host
-  return port === (scheme === 'http' ? 80 : 443) ? name : `${name}:${port}`
+  return authorityText(host, port, scheme === 'http' ? 80 : 443)
 }
 
 /** Returns a `validation` refusal that names the field, in the form of spec 7.2. */

@@ -109,24 +109,6 @@ export type ConditionReason<T extends ConditionType = ConditionType> = T extends
   ? keyof (typeof CONDITIONS)[T] & string
   : never
 
-/** Condition types in the status of every object. */
-export const COMMON_CONDITIONS = [
-  'Accepted',
-  'ResolvedRefs',
-  'Programmed',
-  'Ready',
-  'Degraded',
-  'Stale',
-] as const satisfies readonly ConditionType[]
-
-/** Additional condition types in the status of a Gateway. */
-export const GATEWAY_CONDITIONS = [
-  'KillSwitchActive',
-  'BypassPossible',
-  'BypassDetected',
-  'FloorApplied',
-] as const satisfies readonly ConditionType[]
-
 /** Condition as in the status of any Kubernetes object. `lastTransitionTime` is in RFC 3339. */
 export type Condition = {
   readonly type: ConditionType

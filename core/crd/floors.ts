@@ -54,7 +54,7 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
 const STAGES = ['highRiskAfterSeconds', 'writesAfterSeconds', 'everythingAfterSeconds'] as const
 
 /** Returns the spec with every field raised to its floor, and a list of the fields that were below their floors. */
-export function atFloor(spec: GatewaySpec, { floors }: Pick<FloorRules, 'floors'>): Floored {
+function atFloor(spec: GatewaySpec, { floors }: Pick<FloorRules, 'floors'>): Floored {
   const below: FieldBelowFloor[] = []
   const raise = <T extends string | number>(field: string, written: T, floor: Floor<T>): T => {
     if (floor.value === undefined || !isBelow(floor.name, written, floor.value)) return written

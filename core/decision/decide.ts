@@ -107,7 +107,7 @@ export function decideAll(rules: DecisionRules, inputs: readonly DecisionInput[]
  * Decides a request whose body determines the action. Returns `split` if the candidates have different verdicts or
  * approvers. The gateway must then read the body.
  */
-export function decideCandidates(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision | 'split' {
+function decideCandidates(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision | 'split' {
   return combineCandidates(inputs.map((input) => decide(rules, input)))
 }
 

@@ -1,3 +1,4 @@
+import { authorityText, splitAuthority, withoutBrackets } from '../request/authority-text.ts'
 import type { Snapshot } from '../snapshot/snapshot.ts'
 import type { Decision } from './decision.ts'
 import { knownHostText } from './known-hosts.ts'
@@ -48,7 +49,7 @@ export function portOfUnowned(reason: string): number {
 }
 
 function remedyFor(entries: readonly string[], host: string, port: number): string {
-  const entry = port === HTTPS_PORT ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const entry = port === HTTPS_PORT ? host : authorityText(host, port)
   const [other] = entries
   if (other === undefined)
     return (
@@ -66,8 +67,8 @@ type AllowedHost = { readonly host: string; readonly port: number }
  * default port is 443.
  */
 export function readAllowed(entry: string): AllowedHost {
-  const [, host = entry, port] = /^(\[[^\]]*\]|[^:]*)(?::([0-9]{1,5}))?$/.exec(entry) ?? []
-  return { host, port: port === undefined ? HTTPS_PORT : Number(port) }
+  const { host, port } = splitAuthority(entry)
+  return { host, port: port ?? HTTPS_PORT }
 }
 
 /** Reports whether `egress.tcp` lists the host and port with `allowPrivateAddresses`. */
@@ -104,10 +105,7 @@ function passes(reason: string): Decision {
 }
 
 function matchesHost(pattern: string, host: string): boolean {
-  const wanted = pattern
-    .toLowerCase()
-    .replace(/\.$/, '')
-    .replace(/^\[|\]$/g, '')
+  const wanted = withoutBrackets(pattern.toLowerCase().replace(/\.$/, ''))
   if (!wanted.startsWith('*.')) return wanted === host
   return host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1
 }

@@ -73,7 +73,7 @@ function isObject(value: unknown): value is Json {
 }
 
 /** Compares JSON values deeply. A member with the value undefined counts as absent. */
-export function isEqual(a: unknown, b: unknown): boolean {
+function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((element, at) => isEqual(element, b[at]))

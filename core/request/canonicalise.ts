@@ -1,4 +1,5 @@
 import { agreeOnHost } from './authority.ts'
+import { splitAuthority } from './authority-text.ts'
 import { type CanonicalRequest, isRefusal, type RawRequest, type Refusal, refusal } from './canonical.ts'
 import { readBodyInfo } from './framing.ts'
 import { type HeaderFacts, listItems, readHeaders } from './header-rules.ts'
@@ -110,8 +111,8 @@ export function isWebSocket(upgrade: string | null | undefined): boolean {
  * undici for port 80, leave out the port.
  */
 function withPortOf(target: string, host: string | undefined): string | undefined {
-  const port = /:\d{1,5}$/.exec(target)?.[0] ?? ''
-  return host === undefined || /:\d{1,5}$/.test(host) ? host : host + port
+  const { port } = splitAuthority(target)
+  return host === undefined || port === null || splitAuthority(host).port !== null ? host : `${host}:${port}`
 }
 
 /**

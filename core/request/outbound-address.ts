@@ -1,4 +1,5 @@
 import { type AddressRefusal, type Cidr, parseAddress, refusedAddress } from './address.ts'
+import { withoutBrackets } from './authority-text.ts'
 
 export type Address = { readonly address: string; readonly family: number }
 /** Resolves a name to all of its addresses. It is a parameter so that tests can change the result between two calls. */
@@ -40,7 +41,7 @@ export async function checkedAddresses(host: string, reach: Reach, resolve: Reso
 
 /** Returns the host of a URL as resolvers expect it: an IPv6 address without brackets. */
 export function hostOf({ hostname }: { readonly hostname: string }): string {
-  return hostname.replace(/^\[|\]$/g, '')
+  return withoutBrackets(hostname)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { authorityText } from './authority-text.ts'
 import { type CanonicalRequest, type Refusal, refusal } from './canonical.ts'
 import { canonicalise } from './canonicalise.ts'
 
@@ -30,7 +31,7 @@ export function requestOf(
  * does not decrypt.
  */
 export function tunnelRequest({ host, port }: CanonicalRequest): CanonicalRequest | Refusal {
-  const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  const authority = authorityText(host, port)
   return canonicalise({
     method: 'CONNECT',
     target: authority,

@@ -7,6 +7,9 @@ export type BackOff = {
   reset(): void
 }
 
+/** Bounds the power of two, so that a count of failures of any size gives a finite number. */
+const MAX_DOUBLINGS = 30
+
 export type BackOffOptions = {
   readonly minMs: number
   readonly maxMs: number
@@ -14,6 +17,17 @@ export type BackOffOptions = {
   readonly factor?: number
   /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
   readonly random: () => number
+}
+
+/**
+ * Returns the limit of the wait after `failures` earlier failures in a row, in milliseconds: `firstMs`, doubled with each
+ * failure up to `maxMs`, without jitter. For callers that store the number of failures; others use `createBackOff`.
+ */
+export function backOffLimitMs(
+  failures: number,
+  { firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number },
+): number {
+  return Math.min(maxMs, firstMs * 2 ** Math.min(failures, MAX_DOUBLINGS))
 }
 
 /**

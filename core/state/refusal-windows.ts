@@ -110,7 +110,7 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
   function end(agent: string, { classes }: Window<T>): void {
     windows.delete(agent)
     for (const { row } of classes) {
-      if (row !== null) targets.forget(row.targets)
+      if (row !== null) targets.release(row.targets)
       if (row !== null) onEnd(row)
     }
   }
@@ -181,7 +181,7 @@ function createTargets() {
       remembered++
       return true
     },
-    forget(targets: ReadonlySet<number>) {
+    release(targets: ReadonlySet<number>) {
       remembered -= targets.size
     },
   }

@@ -1,4 +1,4 @@
-import { authorityName } from './certificate.ts'
+import { caName } from './certificate.ts'
 import * as der from './der.ts'
 import { elementAt } from './der-reader.ts'
 
@@ -30,7 +30,7 @@ export function certificateRequest(
   commonName: string,
   sign: (body: Uint8Array) => Uint8Array,
 ): Uint8Array {
-  const info = der.sequence(VERSION_1, authorityName(commonName), spki, der.element(0xa0))
+  const info = der.sequence(VERSION_1, caName(commonName), spki, der.element(0xa0))
   return der.sequence(info, ES256, der.bitString(sign(info)))
 }
 

@@ -54,8 +54,8 @@ export function rootCertificate(
     ...period
   }: Validity & { readonly commonName: string; readonly pathLength?: number },
 ): Uint8Array {
-  const name = authorityName(commonName)
-  const extensions = authorityExtensions({ pathLength, keyId, issuerKeyId: keyId })
+  const name = caName(commonName)
+  const extensions = caExtensions({ pathLength, keyId, issuerKeyId: keyId })
   return signed({ ...signer, name, keyId }, [validity(period), name, spki], extensions)
 }
 
@@ -73,22 +73,22 @@ export function intermediateCertificate(
   }: Validity & { readonly commonName: string; readonly permitted: PermittedNames },
 ): Uint8Array {
   const constraints = extension(OIDS.nameConstraints, nameConstraints(permitted), true)
-  const common = authorityExtensions({ pathLength: 0, keyId, issuerKeyId: issuer.keyId })
-  return signed(issuer, [validity(period), authorityName(commonName), spki], [...common, constraints])
+  const common = caExtensions({ pathLength: 0, keyId, issuerKeyId: issuer.keyId })
+  return signed(issuer, [validity(period), caName(commonName), spki], [...common, constraints])
 }
 
 /** Returns the DER name of a certificate authority. */
-export function authorityName(commonName: string): Uint8Array {
+export function caName(commonName: string): Uint8Array {
   return der.sequence(ORGANIZATION, nameAttribute(OIDS.commonName, commonName))
 }
 
-type AuthorityIdentity = {
+type CaIdentity = {
   readonly pathLength: number
   readonly keyId: Uint8Array
   readonly issuerKeyId: Uint8Array
 }
 
-function authorityExtensions({ pathLength, keyId, issuerKeyId }: AuthorityIdentity): readonly Uint8Array[] {
+function caExtensions({ pathLength, keyId, issuerKeyId }: CaIdentity): readonly Uint8Array[] {
   const limits = der.sequence(der.boolean(true), der.unsigned(Uint8Array.of(pathLength)))
   return [
     extension(OIDS.basicConstraints, limits, true),

@@ -4,13 +4,13 @@ import { GRANT_LABEL, grantObjectName } from '../../core/crd/manifests/grant-per
 import { API_VERSION } from '../../core/crd/schemas.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { GrantObject } from '../../core/wire/operator/grants.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import { createOutageLog } from '../control/outage-log.ts'
 import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
-import { sleep } from '../kube/sleep.ts'
 import type { CustomResource, InformerCaches } from './custom-resources.ts'
 
 export type GrantsDeps = {

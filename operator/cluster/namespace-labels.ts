@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import { sleep } from '../../runtime/sleep.ts'
 import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import { createOutageLog, type OutageLog } from '../control/outage-log.ts'
 import type { Namespaces } from '../kube/namespaces.ts'
-import { sleep } from '../kube/sleep.ts'
 
 export type NamespaceLabelsDeps = {
   readonly controlPlane: Pick<ControlPlaneClient, 'putNamespaces'>

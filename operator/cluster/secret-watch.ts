@@ -1,8 +1,8 @@
+import { sleep } from '../../runtime/sleep.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES, splitKey } from '../kube/objects.ts'
 import { watchdog } from '../kube/reflector.ts'
-import { sleep } from '../kube/sleep.ts'
 import { watchEvents } from '../kube/watch-events.ts'
 import type { SecretReading } from './credentials.ts'
 

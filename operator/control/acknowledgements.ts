@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { OperatorState } from '../../core/wire/operator/operator.ts'
 import type { PodRef } from '../../core/wire/operator/pods.ts'
-import { sleep } from '../kube/sleep.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
 import { createGatewayStates, type GatewayState, mergeStates } from './gateway-states.ts'

@@ -5,6 +5,7 @@ import * as https from 'node:https'
 import { isIP } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { ChaperoneError } from '../../core/errors.ts'
+import { withoutBrackets } from '../../core/request/authority-text.ts'
 
 export type ControlPlaneCall = {
   readonly method: string
@@ -95,7 +96,7 @@ function limitOf({ signal, timeoutMs = TIMEOUT_MS }: ControlPlaneCall): AbortSig
  */
 function targetOf(url: URL, address: string | null): https.RequestOptions {
   if (address === null) return {}
-  const name = url.hostname.replace(/^\[|\]$/g, '')
+  const name = withoutBrackets(url.hostname)
   return { hostname: address, ...(isIP(name) === 0 ? { servername: name } : {}) }
 }
 

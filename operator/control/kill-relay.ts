@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import { createWorkQueue } from '../kube/queue.ts'
-import { sleep } from '../kube/sleep.ts'
 import type { ControlPlaneClient } from './control-plane-client.ts'
 import type { Replica } from './control-plane-http.ts'
 import { isInForce, type RelayedKillSwitch } from './kill-switches.ts'

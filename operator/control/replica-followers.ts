@@ -1,4 +1,4 @@
-import { sleep } from '../kube/sleep.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { Replica } from './control-plane-http.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 

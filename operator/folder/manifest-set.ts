@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { localSourceOf } from '../../core/crd/local-source-spec.ts'
 import { lineOfReason } from '../../core/crd/manifests/field-lines.ts'
 import { manifestOrigin } from '../../core/crd/manifests/manifest-origin.ts'
@@ -6,6 +5,7 @@ import type { ResourceKind } from '../../core/crd/schemas.ts'
 import { secretPlace, secretValues } from '../../core/crd/secrets.ts'
 import type { ManifestProblem, PushBody } from '../../core/wire/operator/operator.ts'
 import { type ManifestOrigin, UNKNOWN_ORIGIN } from '../../core/wire/operator/origin.ts'
+import { sha256Hex } from '../../runtime/sha256.ts'
 import { DEPENDENCY_ORDER } from '../reconcile/kind-order.ts'
 import { type ObservedManifest, pushBody } from '../reconcile/push-body.ts'
 import { illegibleHead } from './manifest-head.ts'
@@ -132,7 +132,7 @@ function refusedBody({
 function withGeneration(manifest: Omit<ObservedManifest, 'generation'>): PushBody {
   const { resource, problems } = pushBody({ ...manifest, generation: 0 })
   const content = JSON.stringify(problems === undefined ? resource : [resource, problems])
-  const generation = Number.parseInt(createHash('sha256').update(content).digest('hex').slice(0, 12), 16)
+  const generation = Number.parseInt(sha256Hex(content).slice(0, 12), 16)
   return pushBody({ ...manifest, generation })
 }
 

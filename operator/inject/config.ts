@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { ChaperoneError } from '../../core/errors.ts'
 import { DEFAULT_PROXY_COMMAND, type SidecarImages } from '../../core/inject/options.ts'
+import { splitAuthority, withoutBrackets } from '../../core/request/authority-text.ts'
 import { Upstreams } from '../network/proxy-env-policy.ts'
 import type { LabelledPods } from '../network/sandbox-policy.ts'
 
@@ -131,8 +132,7 @@ function jsonOf(text: string): unknown {
 }
 
 function isDnsServer(server: string): boolean {
-  const bare = /^\[(.+)\](?::\d{1,5})?$/.exec(server)?.[1] ?? server.replace(/^([\d.]+):\d{1,5}$/, '$1')
-  return isIP(bare) !== 0
+  return isIP(withoutBrackets(splitAuthority(server).host)) !== 0
 }
 
 function port(env: Env, name: string, otherwise: number): number {

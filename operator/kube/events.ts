@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
+import { sha256Hex } from '../../runtime/sha256.ts'
 import type { KubeClient } from './client.ts'
 import { hasCode } from './kube-failure.ts'
 import { type KubeObject, pathOf, RESOURCES } from './objects.ts'
@@ -76,7 +76,7 @@ function eventBody(
 ) {
   const interval = Math.floor(Date.now() / REPEAT_MS)
   const text = JSON.stringify([uid, type, reason, note, interval])
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
+  const hash = sha256Hex(text).slice(0, 16)
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import { sleep } from '../../runtime/sleep.ts'
 import type { KubeClient } from './client.ts'
 import { hasCode } from './kube-failure.ts'
 import { pathOf, RESOURCES } from './objects.ts'
-import { sleep } from './sleep.ts'
 
 export type LeaseTiming = {
   /** Time without a renewal after which another candidate acquires the lease. */

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import { createBackOff } from '../../core/state/back-off.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { KubeClient } from './client.ts'
 import { hasCode, retryAfterMs } from './kube-failure.ts'
 import { listPages, type Selection } from './list-pages.ts'
 import { createObjectCache, type ObjectCache } from './object-cache.ts'
 import type { KubeObject } from './objects.ts'
-import { sleep } from './sleep.ts'
 import { type WatchEvent, watchEvents } from './watch-events.ts'
 
 /** Informer: a cache of all objects of one kind, kept current by a list and a watch. */

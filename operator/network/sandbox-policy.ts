@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { INJECT_LABEL } from '../../core/capture/pod-contract.ts'
+import { splitAuthority, withoutBrackets } from '../../core/request/authority-text.ts'
 import type { WantedPolicy } from './network-policies.ts'
 
 /** Name of the NetworkPolicy that lets the sidecars of agent-sandbox's pods reach the control plane and DNS. */
@@ -103,7 +104,6 @@ function serverOf(server: string): object {
 
 /** Splits the address of a DNS server, `IP` or `IP:PORT`. */
 export function serverAddress(server: string): { readonly address: string; readonly port: number } {
-  const bracketed = /^\[(.+)\](?::(\d+))?$/.exec(server)
-  const [, address = server, port = String(DNS_PORT)] = bracketed ?? /^([\d.]+):(\d+)$/.exec(server) ?? []
-  return { address, port: Number(port) }
+  const { host, port } = splitAuthority(server)
+  return { address: withoutBrackets(host), port: port ?? DNS_PORT }
 }

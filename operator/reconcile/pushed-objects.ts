@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { PushBody, PushReply } from '../../core/wire/operator/operator.ts'
+import { sha256Hex } from '../../runtime/sha256.ts'
 
 /** The objects that the control plane received, by key (`Kind/namespace/name`), with its last reply to each. */
 export type PushedObjects = {
@@ -55,5 +55,5 @@ export function createPushedObjects(): PushedObjects {
 }
 
 function hashOf(body: PushBody): string {
-  return createHash('sha256').update(JSON.stringify(body)).digest('hex')
+  return sha256Hex(JSON.stringify(body))
 }

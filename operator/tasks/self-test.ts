@@ -1,8 +1,8 @@
 import { ANNOTATIONS, CONTAINERS } from '../../core/capture/pod-contract.ts'
 import { ChaperoneError } from '../../core/errors.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
-import { sleep } from '../kube/sleep.ts'
 import type { TaskContext } from './task.ts'
 
 /** A Gateway that the chart creates for this test. */

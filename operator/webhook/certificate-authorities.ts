@@ -14,7 +14,7 @@ export type CertificateAuthorities = {
 }
 
 export type CertificateAuthorityPlan = {
-  readonly authorities: CertificateAuthorities
+  readonly cas: CertificateAuthorities
   /** True when the certificate authorities must be stored in the Secret before they are used. */
   readonly isChanged: boolean
   /** The CA that signs leaf certificates. A new CA signs only after all API servers trust it. */
@@ -29,14 +29,14 @@ export function planCertificateAuthorities(
   nowMs: number,
   make: () => CertificateAuthority,
 ): CertificateAuthorityPlan {
-  const authorities = next(stored, nowMs, make)
-  const { current, previous } = authorities
+  const cas = next(stored, nowMs, make)
+  const { current, previous } = cas
   const isPropagated = nowMs - madeAtMs(current) >= PROPAGATION_MS
   return {
-    authorities,
+    cas,
     isChanged: stored === null || stored.current !== current || stored.previous !== previous,
     signing: previous === undefined || isPropagated ? current : previous,
-    bundlePem: [current, previous].map((authority) => authority?.certPem ?? '').join(''),
+    bundlePem: [current, previous].map((ca) => ca?.certPem ?? '').join(''),
   }
 }
 
@@ -57,6 +57,6 @@ function endsAtMs({ certPem }: CertificateAuthority): number {
   return Date.parse(new X509Certificate(certPem).validTo)
 }
 
-function madeAtMs(authority: CertificateAuthority): number {
-  return endsAtMs(authority) - CA_LIFETIME_MS
+function madeAtMs(ca: CertificateAuthority): number {
+  return endsAtMs(ca) - CA_LIFETIME_MS
 }

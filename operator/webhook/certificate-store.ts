@@ -46,8 +46,8 @@ export function createCertificateStore(
         throw error
       }
     },
-    async writeCertificateAuthorities(authorities, resourceVersion) {
-      const body = secretBody(authorities, resourceVersion)
+    async writeCertificateAuthorities(cas, resourceVersion) {
+      const body = secretBody(cas, resourceVersion)
       try {
         if (resourceVersion === null) await client.call({ method: 'POST', path: secrets, body })
         else await client.call({ method: 'PUT', path: `${secrets}/${WEBHOOK_SECRET}`, body })
@@ -118,6 +118,6 @@ function stored({ metadata, data }: z.infer<typeof Secret>): StoredCertificateAu
     return certPem && keyPem ? { certPem, keyPem } : undefined
   }
   const [current, previous] = [pair('ca'), pair('previous')]
-  const authorities = current === undefined ? null : { current, ...(previous && { previous }) }
-  return { authorities, resourceVersion: metadata.resourceVersion }
+  const cas = current === undefined ? null : { current, ...(previous && { previous }) }
+  return { cas, resourceVersion: metadata.resourceVersion }
 }

@@ -18,7 +18,7 @@ const MAX_ATTEMPTS = 5
 
 export type StoredCertificateAuthorities = {
   /** Certificate authorities of the Secret; null when it contains none. */
-  readonly authorities: CertificateAuthorities | null
+  readonly cas: CertificateAuthorities | null
   /** Resource version of the Secret, for optimistic locking. */
   readonly resourceVersion: string
 }
@@ -31,7 +31,7 @@ export type CertificatePort = {
    * yet.
    */
   readonly writeCertificateAuthorities: (
-    authorities: CertificateAuthorities,
+    cas: CertificateAuthorities,
     resourceVersion: string | null,
   ) => Promise<boolean>
   /** Writes the CA bundle (PEM) into the webhook configurations. Idempotent. */
@@ -101,11 +101,11 @@ export async function createCertificates(deps: CertificateDeps): Promise<Certifi
 async function synchronise(port: CertificatePort, nowMs: () => number) {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const stored = await port.readCertificateAuthorities()
-    const plan = planCertificateAuthorities(stored?.authorities ?? null, nowMs(), () =>
+    const plan = planCertificateAuthorities(stored?.cas ?? null, nowMs(), () =>
       createCertificateAuthority(nowMs()),
     )
     if (!plan.isChanged) return plan
-    if (await port.writeCertificateAuthorities(plan.authorities, stored?.resourceVersion ?? null)) return plan
+    if (await port.writeCertificateAuthorities(plan.cas, stored?.resourceVersion ?? null)) return plan
   }
   throw new Error(
     'The Secret with the webhook CA changed during every write. Find the other writer of the Secret.',

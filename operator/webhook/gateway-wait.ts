@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { sleep } from '../../runtime/sleep.ts'
 
 const PATIENCE_MS = 1_000
 const INTERVAL_MS = 25
@@ -18,7 +18,7 @@ export function createGatewayWait({ patienceMs = PATIENCE_MS, maxWaiting = MAX_W
     waiting++
     const untilMs = performance.now() + patienceMs
     try {
-      do await wait(INTERVAL_MS)
+      do await sleep(INTERVAL_MS)
       while (isMissing() && performance.now() < untilMs)
     } finally {
       waiting--

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { ChaperoneError } from '../../core/errors.ts'
-import { sleep } from '../kube/sleep.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { CertificateDeps, CertificatePort, Certificates } from './certificates.ts'
 import type { Leaf } from './leaf.ts'
 
@@ -80,7 +80,7 @@ async function first(deps: IssuedCertificateDeps): Promise<Current> {
       return await read(deps)
     } catch (error) {
       if (attempt === ATTEMPTS.count) throw error
-      await sleep(pauseMs, new AbortController().signal)
+      await sleep(pauseMs)
     }
   }
 }

@@ -37,16 +37,16 @@ export function createCertificateAuthority(nowMs: number): CertificateAuthority 
 
 /** Issues a leaf for these hosts. The key of the leaf never leaves the process. */
 export function issueLeaf(
-  authority: CertificateAuthority,
+  ca: CertificateAuthority,
   hosts: readonly [string, ...string[]],
   nowMs: number,
 ): Leaf {
-  const issuer = new X509Certificate(authority.certPem)
+  const issuer = new X509Certificate(ca.certPem)
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const notAfterMs = Math.min(nowMs + LEAF_LIFETIME_MS, Date.parse(issuer.validTo))
   const template = leafTemplate(
     {
-      ...signerOf(createPrivateKey(authority.keyPem)),
+      ...signerOf(createPrivateKey(ca.keyPem)),
       name: certificateSubject(issuer.raw),
       keyId: publicPart(issuer.publicKey).keyId,
     },

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sleep } from '../../runtime/sleep.ts'
 import type { Review } from '../metrics.ts'
 import { type AdmissionResponse, AdmissionReview, reviewBody } from './admission-review.ts'
 import { WEBHOOK_PATHS } from './configuration.ts'
@@ -181,7 +182,7 @@ function answer(response: ServerResponse, status: number, body: object): void {
  */
 async function close(server: Server): Promise<void> {
   const untilMs = performance.now() + LAST_REQUEST_MS
-  while (performance.now() < untilMs && (await connections(server)) > 0) await wait(COUNT_MS)
+  while (performance.now() < untilMs && (await connections(server)) > 0) await sleep(COUNT_MS)
   // A connection whose request has arrived, but is not read yet, would count as idle.
   await nextTurn()
   const closed = once(server, 'close')

@@ -10,11 +10,15 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** A commit of this repository, extracted to a temporary folder. Disposing the value removes the folder. */
 export type Revision = Disposable & { readonly commit: string; readonly checkout: string }
 
-/** Extracts `paths` of a revision, and installs the packages of its lockfile. */
+/** Extracts those of `paths` that a revision has, and installs the packages of its lockfile. */
 export function checkOutRevision(revision: string, paths: readonly string[]): Revision {
   const commit = git('rev-parse', '--verify', `${revision}^{commit}`).toString().trim()
   const checkout = mkdtempSync(join(tmpdir(), 'chaperone-freeze-'))
-  const archive = git('archive', commit, 'package.json', 'package-lock.json', 'tsconfig.json', ...paths)
+  const existing = git('ls-tree', '--name-only', commit, ...paths)
+    .toString()
+    .trim()
+    .split('\n')
+  const archive = git('archive', commit, 'package.json', 'package-lock.json', 'tsconfig.json', ...existing)
   execFileSync('tar', ['-x', '-C', checkout], { input: archive })
   installPackages(checkout)
   return {

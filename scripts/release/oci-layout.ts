@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../../runtime/sha256.ts'
 import type { Architecture } from './architecture.ts'
 import { type FileTree, gzip, packTree, textFile } from './file-tree.ts'
 
@@ -94,5 +94,5 @@ function addBlob(tree: FileTree, mediaType: string, content: Buffer): Descriptor
 }
 
 function digestOf(content: Buffer): string {
-  return `sha256:${createHash('sha256').update(content).digest('hex')}`
+  return `sha256:${sha256Hex(content)}`
 }

@@ -27,13 +27,18 @@ type Layer = {
 const LAYERS: readonly Layer[] = [
   {
     from: /^core\//,
-    mayNot: /^(kube|sidecar|controlplane|operator|scripts)\//,
+    mayNot: /^(kube|runtime|sidecar|controlplane|operator|scripts)\//,
     because: 'core imports only itself',
   },
   {
     from: /^kube\//,
     mayNot: /^(sidecar|controlplane|operator|scripts)\//,
-    because: 'the transport to the Kubernetes API imports core and itself',
+    because: 'the transport to the Kubernetes API imports core, runtime and itself',
+  },
+  {
+    from: /^runtime\//,
+    mayNot: /^(core|kube|sidecar|controlplane|operator|scripts)\//,
+    because: 'functions of Node that all components share import nothing of them',
   },
   {
     from: /^sidecar\//,
@@ -41,7 +46,7 @@ const LAYERS: readonly Layer[] = [
     because: 'a gateway never calls the Kubernetes API',
   },
   {
-    from: /^(core|kube|sidecar|controlplane|operator|scripts)\//,
+    from: /^(core|kube|runtime|sidecar|controlplane|operator|scripts)\//,
     mayNot: /^test\//,
     because: 'nothing imports test',
   },

@@ -13,7 +13,7 @@ export type SourceFile = {
   readonly imports: readonly Import[]
 }
 
-const ROOTS = ['core', 'kube', 'sidecar', 'controlplane', 'operator', 'scripts', 'test']
+const ROOTS = ['core', 'kube', 'runtime', 'sidecar', 'controlplane', 'operator', 'scripts', 'test']
 const SKIPPED = new Set(['node_modules', 'dist', 'coverage', 'peers', 'results'])
 
 /** Returns every TypeScript file of the project, sorted by path. */

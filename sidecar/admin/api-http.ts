@@ -2,10 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import { timingSafeEqual } from 'node:crypto'
 import type * as z from 'zod'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
+import { splitAuthority } from '../../core/request/authority-text.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import { fieldMessage } from '../../core/schema/field-message.ts'
+import { sha256 } from '../../runtime/sha256.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
-import { sha256 } from '../process/sha256.ts'
 
 /** Body of a reply: JSON, or text in the Prometheus format. */
 export type ApiAnswer =
@@ -67,7 +68,7 @@ function isLoopbackAddress(address: string): boolean {
 }
 
 function isLoopbackHost(host: string): boolean {
-  const name = host.replace(/:\d+$/, '').toLowerCase()
+  const name = splitAuthority(host).host.toLowerCase()
   return name === 'localhost' || name === '[::1]' || /^127(\.\d{1,3}){3}$/.test(name)
 }
 

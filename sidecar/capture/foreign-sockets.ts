@@ -30,7 +30,7 @@ export function watchForeignSockets({
   let isFound = false
   let suspects: ReadonlySet<string> = new Set()
 
-  async function look(): Promise<void> {
+  async function search(): Promise<void> {
     if (isFound || uid === undefined) return
     const found = await foreignInodes(uid)
     // A socket counts only when two searches in a row find it. A socket that the proxy closes during a search may be in
@@ -42,7 +42,7 @@ export function watchForeignSockets({
     onChange()
   }
 
-  const timer = setInterval(() => void look().catch(ignore), everyMs).unref()
+  const timer = setInterval(() => void search().catch(ignore), everyMs).unref()
   return {
     get isFound() {
       return isFound

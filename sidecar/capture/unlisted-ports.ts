@@ -1,5 +1,6 @@
 import { findConnector } from '../../core/connectors/registry.ts'
 import { entryForOtherPort, readAllowed } from '../../core/decision/egress.ts'
+import { authorityText } from '../../core/request/authority-text.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
@@ -65,6 +66,6 @@ function keyOf(entry: string, port: number): string {
  */
 function sentenceOf({ entry, port }: Unlisted): string {
   const { host, port: listed } = readAllowed(entry)
-  const missing = `${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
+  const missing = authorityText(host, port)
   return `Agents requested ${missing}. egress.allowedHosts lists ${entry}, which covers port ${listed} only: add ${missing} if they need it.`
 }

@@ -1,6 +1,6 @@
 import { type AckBody, SYNC_PATHS } from '../../core/wire/gateway/sync.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { Log } from '../process/log.ts'
-import { sleep } from '../process/sleep.ts'
 import type { ControlClient } from './client/client.ts'
 
 /**
@@ -12,7 +12,6 @@ export type Acks = (body: AckBody) => Promise<void>
 const ATTEMPTS = 3
 
 export function createAcks(client: ControlClient, log: Pick<Log, 'debug'>): Acks {
-  const never = new AbortController().signal
   return async (body) => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       try {
@@ -20,7 +19,7 @@ export function createAcks(client: ControlClient, log: Pick<Log, 'debug'>): Acks
       } catch (error) {
         log.debug({ err: error, attempt }, 'acknowledgement could not be delivered to the control plane')
       }
-      await sleep(100 * attempt, never)
+      await sleep(100 * attempt)
     }
   }
 }

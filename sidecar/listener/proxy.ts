@@ -1,4 +1,5 @@
 import { parseAuthority } from '../../core/request/authority.ts'
+import { splitAuthority } from '../../core/request/authority-text.ts'
 import { isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { headerValue } from '../../core/request/headers.ts'
 import type { Credentials, KeyedPort } from '../pipeline/credentials.ts'
@@ -19,7 +20,6 @@ export type PortOwner = ({ readonly agent: string } & Partial<KeyedPort>) | null
 type Authority = { readonly host: string; readonly port: number }
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
-const HAS_PORT = /:\d{1,5}$/
 const NO_SOURCES = Object.freeze({})
 
 /** Handles CONNECT: opens the tunnel and serves the requests inside, or runs the CONNECT through the pipeline. */
@@ -177,7 +177,7 @@ export function unreadCredentials(owner: PortOwner): Exclude<Credentials, { kind
 
 /** Parses `host:port` or `[v6]:port` as the pipeline does: lower case, without brackets and without a trailing dot. */
 function parseTarget(text: string): Authority | null {
-  if (!HAS_PORT.test(text)) return null
+  if (splitAuthority(text).port === null) return null
   const authority = parseAuthority(text, 'https')
   return isRefusal(authority) ? null : authority
 }

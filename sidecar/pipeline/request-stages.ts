@@ -58,7 +58,7 @@ export function createRequestStages({
   const killGuard = createKillGuard(ports, reader)
   const evaluation = createEvaluations({
     entering: runner.first(createRefresh(ports)).next(killGuard).next(route),
-    naming: runner
+    deciding: runner
       .first(createClassify({ ports, pacer, reader, inflateBudget }))
       .next(createLookUp(ports))
       .next(createDecide(ports))

@@ -1,4 +1,6 @@
+import { backOffLimitMs } from '../../core/state/back-off.ts'
 import { type PermittedNames, permittedNames } from '../../core/x509/name-constraints.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { Log } from '../process/log.ts'
 import { type Issued, issueCa, type Sign } from './issued-ca.ts'
 
@@ -48,7 +50,7 @@ const SPREAD_MS = 1_500
  * Maximum back-off while certificates permit other names than requested. A replica may lag by seconds; a difference
  * that lasts longer has another cause, for example different versions of the program.
  */
-const MAX_BACKOFF_MS = 600_000
+const REISSUE_RETRY = { firstMs: RETRY_MS, maxMs: 600_000 }
 
 export function createIntermediate(deps: IntermediateDeps): Intermediate {
   const { name, sign, onIssued, log, nowMs = Date.now, checkMs = CHECK_MS } = deps
@@ -98,7 +100,7 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
           log.warn({ err: error }, 'sidecar certificate not issued yet')
         }
         if (isClosed || performance.now() + RETRY_MS > untilMs) return false
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+        await sleep(RETRY_MS)
       }
     },
     cover: reissue.cover,
@@ -132,7 +134,7 @@ function createReissue(
     // `present` is also null when the control plane has an earlier version, whose certificates permit every name.
     if (present === null || wanted === null || isSame(present, wanted)) return
     if (isIssuing || isClosed) return
-    const backoffMs = attempts === 0 ? 0 : Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_BACKOFF_MS)
+    const backoffMs = attempts === 0 ? 0 : backOffLimitMs(attempts - 1, REISSUE_RETRY)
     clearTimeout(timer)
     timer = setTimeout(() => void attempt(), backoffMs + random() * SPREAD_MS).unref()
   }

@@ -43,7 +43,7 @@ export function createPodCa(deps: PodCaDeps): PodCa {
   const intermediate = createIntermediate(deps)
   let root: CertificateAuthority | null = null
 
-  function authorityFor(host: string): CertificateAuthority {
+  function caFor(host: string): CertificateAuthority {
     const { current } = intermediate
     // Clients refuse leaves of an expired intermediate. The intermediate only expires when the control plane could not
     // renew it for a long time.
@@ -65,7 +65,7 @@ export function createPodCa(deps: PodCaDeps): PodCa {
       get isConstrained() {
         return shown().isConstrained
       },
-      mint: (host) => authorityFor(host).mint(host),
+      mint: (host) => caFor(host).mint(host),
     },
     get isReady() {
       return root !== null

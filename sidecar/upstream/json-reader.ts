@@ -1,6 +1,7 @@
 import type { LookUp } from '../../core/connectors/binding/look-up.ts'
 import { connectorScheme } from '../../core/connectors/credentials/connector-scheme.ts'
 import type { BoundConnector } from '../../core/connectors/registry.ts'
+import { authorityText } from '../../core/request/authority-text.ts'
 import { type CanonicalRequest, isRefusal, type RawHeaders } from '../../core/request/canonical.ts'
 import { canonicalise } from '../../core/request/canonicalise.ts'
 import type { ResponseHandler } from './answer-receiver.ts'
@@ -32,7 +33,7 @@ export type JsonReaderDeps = {
 }
 
 /** User-Agent of look-ups, by which the provider's audit log shows them as requests of the gateway itself. */
-export const LOOK_UP_AGENT = 'chaperone-look-up'
+const LOOK_UP_AGENT = 'chaperone-look-up'
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1024 * 1024
@@ -79,7 +80,7 @@ function requestFor(
   { method, host, target, body }: Reading['question'],
 ): CanonicalRequest {
   const standard = scheme === 'https' ? 443 : 80
-  const authority = (host.includes(':') ? `[${host}]` : host) + (port === standard ? '' : `:${port}`)
+  const authority = authorityText(host, port, standard)
   const rawHeaders = [
     ...['Host', authority, 'User-Agent', LOOK_UP_AGENT, 'Accept', 'application/json'],
     ...(body === undefined ? [] : ['Content-Type', 'application/json']),

@@ -37,7 +37,7 @@ export type LookUpDeps = {
  * Maximum number of look-ups in a minute for each agent and connector. Look-ups whose answers are cached, and those
  * whose answers are not, are counted separately.
  */
-export const LOOK_UPS_PER_MINUTE = 120
+const LOOK_UPS_PER_MINUTE = 120
 const MAX_IN_FLIGHT = 32
 const MAX_KEPT = 10_000
 const MINUTE_MS = 60_000

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { leavesInClear } from '../../core/connectors/credentials/clear-text.ts'
+import { authorityText, withoutBrackets } from '../../core/request/authority-text.ts'
 import type { CanonicalRequest } from '../../core/request/canonical.ts'
 import type { ConnectorEntry } from '../../core/wire/gateway/sync.ts'
 
@@ -70,7 +71,7 @@ export function plainTarget(request: CanonicalRequest, allowPrivateAddresses: bo
     port: request.port,
     servername: sniFor(request.host),
     identities: [request.host],
-    hostHeader: hostHeader(request.host, request.port, isTls ? HTTPS_PORT : HTTP_PORT),
+    hostHeader: authorityText(request.host, request.port, isTls ? HTTPS_PORT : HTTP_PORT),
     pathPrefix: '',
     allowPrivateAddresses,
     caBundle: null,
@@ -86,7 +87,7 @@ function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): Upst
   const asked = requestedPort(request)
   const common = {
     key: [entry.id, request.host, asked, allowPrivateAddresses, url ?? '', caBundle ?? ''].join('|'),
-    hostHeader: hostHeader(request.host, asked, HTTPS_PORT),
+    hostHeader: authorityText(request.host, asked, HTTPS_PORT),
     allowPrivateAddresses,
     caBundle,
   }
@@ -108,7 +109,7 @@ function connectorTarget(entry: ConnectorEntry, request: CanonicalRequest): Upst
  */
 function reroutedTo(base: URL, request: CanonicalRequest, allowPrivate: boolean) {
   const isTls = !leavesInClear({ url: base.href, allowPrivateAddresses: allowPrivate })
-  const host = base.hostname.replace(/^\[|\]$/g, '')
+  const host = withoutBrackets(base.hostname)
   const standard = isTls ? HTTPS_PORT : HTTP_PORT
   return {
     isTls,
@@ -127,9 +128,4 @@ function sniFor(host: string): string {
 /** Returns the port to dial. A plain HTTP request to a connector's host is sent over TLS, so port 80 becomes 443. */
 function requestedPort(request: CanonicalRequest): number {
   return request.scheme === 'http' && request.port === HTTP_PORT ? HTTPS_PORT : request.port
-}
-
-function hostHeader(host: string, port: number, standard: number): string {
-  const name = isIP(host) === 6 ? `[${host}]` : host
-  return port === standard ? name : `${name}:${port}`
 }

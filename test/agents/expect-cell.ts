@@ -54,8 +54,8 @@ function expectRefusedTool({ program, facts, message }: Check): void {
   expect(facts.asked, message).toEqual([])
   expect(facts.upstream.issues, message).toBe(0)
   if (program.tool === 'mcp.tools.create_issue' && !isToolOffered(facts) && program.model !== null) return
-  const told = program.model === null ? facts.output : facts.upstream.results.join('\n')
-  expect(told, message).toContain(TOOL_REASON)
+  const output = program.model === null ? facts.output : facts.upstream.results.join('\n')
+  expect(output, message).toContain(TOOL_REASON)
   const ofTool = facts.records.filter(({ action_type }) => action_type === program.tool)
   expect(new Set(ofTool.map(({ decision }) => decision)), message).toEqual(new Set(['DENY']))
 }

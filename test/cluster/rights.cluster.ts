@@ -119,7 +119,7 @@ async function live(): Promise<void> {
   await running('used')
   await inForce(GATEWAY)
   await helm(['test', 'chaperone', '-n', SYSTEM, '--timeout', '90s'])
-  await renewAuthority()
+  await renewCa()
   await presentOwnerLink()
   await callAsPerson()
   await presentOwnerToken()
@@ -287,8 +287,8 @@ async function presentOwnerLink(): Promise<void> {
   await expect(controlPlane.call('POST', '/api/auth/register', body)).rejects.toThrow(/403/)
 }
 
-/** The webhook's authority is written over once in eight months; here because somebody emptied its Secret. */
-async function renewAuthority(): Promise<void> {
+/** The certificate authority (CA) of the webhook is replaced every eight months, and here because its Secret was emptied. */
+async function renewCa(): Promise<void> {
   const secret = ['secret', 'chaperone-webhook-ca', '-n', SYSTEM]
   const keys = async () =>
     JSON.stringify((await get<{ readonly data?: object }>('secret', secret[1] ?? '', SYSTEM))?.data ?? {})
@@ -298,11 +298,7 @@ async function renewAuthority(): Promise<void> {
   await kube(['patch', ...secret, '-p', JSON.stringify({ data })])
   await kube(['set', 'env', 'deployment/chaperone-operator', '-n', SYSTEM, 'PROXY_ENV_UPSTREAMS=[]'])
   await kube(['rollout', 'status', 'deployment/chaperone-operator', '-n', SYSTEM, '--timeout=120s'])
-  await eventually(
-    'the authority is made anew',
-    async () => ((await keys()).length > 100 ? true : null),
-    30_000,
-  )
+  await eventually('the CA is created again', async () => ((await keys()).length > 100 ? true : null), 30_000)
 }
 
 type Binding = {

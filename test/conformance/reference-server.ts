@@ -101,7 +101,7 @@ function newServer(transport: StreamableHTTPServerTransport): Server {
   return server
 }
 
-/** Every event of a session, in order, so that a client that comes back is told what it missed. */
+/** Every event of a session, in order, so that a client that reconnects receives the missed events. */
 function eventStore(): EventStore {
   const events: { id: string; streamId: string; message: Parameters<EventStore['storeEvent']>[1] }[] = []
   return {

@@ -330,7 +330,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Explain' }).click()
     await page.getByText('Output of chaperone explain').click()
-    const told = (await page.getByLabel('explanation', { exact: true }).textContent()) ?? ''
+    const explained = (await page.getByLabel('explanation', { exact: true }).textContent()) ?? ''
     const cli = await stage.laptop.cli([
       'explain',
       'GET',
@@ -338,7 +338,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
       '--agent',
       'dev',
     ])
-    expect(cli.stdout).toContain(told.trim())
+    expect(cli.stdout).toContain(explained.trim())
     await page.getByText('An action', { exact: true }).click()
     await page.getByRole('button', { name: 'Dry run' }).click()
     await page.getByRole('heading', { name: 'Result' }).waitFor()

@@ -6,7 +6,18 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const COPIED = [
-  ...['core', 'kube', 'sidecar', 'controlplane', 'operator', 'scripts', 'starters', 'helm', 'docs'],
+  ...[
+    'core',
+    'kube',
+    'runtime',
+    'sidecar',
+    'controlplane',
+    'operator',
+    'scripts',
+    'starters',
+    'helm',
+    'docs',
+  ],
   ...['README.md', 'package.json', 'package-lock.json', 'tsconfig.json'],
 ]
 

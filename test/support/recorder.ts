@@ -5,7 +5,6 @@ import { createServer as createHttps } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { LOOK_UP_AGENT } from '../../sidecar/upstream/json-reader.ts'
 
 /**
  * One request as the upstream received it. `target` and the header pairs are bytes as latin-1. `body` grows until
@@ -43,7 +42,7 @@ export type Recorder = AsyncDisposable & {
   readonly url: string
   readonly seen: readonly Seen[]
   /**
-   * Look-ups that the gateway sent (user agent `LOOK_UP_AGENT`). `seen` does not contain them. The default response is 404.
+   * Look-ups that the gateway sent (user agent `chaperone-look-up`). `seen` does not contain them. The default response is 404.
    */
   readonly lookUps: readonly Seen[]
   /** Number of connections accepted so far, without those on which the gateway sent a look-up. */
@@ -73,7 +72,7 @@ export async function startRecorder(options: RecorderOptions = {}): Promise<Reco
   }
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     const entry = newEntry(request)
-    const isLookUp = request.headers['user-agent'] === LOOK_UP_AGENT
+    const isLookUp = request.headers['user-agent'] === 'chaperone-look-up'
     const list = isLookUp ? lookUps : entries
     list.push(entry)
     if (isLookUp && !ofGateway.has(request.socket)) state.connections -= 1

@@ -115,7 +115,7 @@ function secretsOf({ credential }: Spec, namespace = 'default'): readonly Spec[]
 
 describe('values of the chart in pages', () => {
   const own = parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Spec
-  const cases = ['installation.md', 'people.md', 'tenancy.md'].flatMap((page) =>
+  const cases = ['installation.md', 'users.md', 'tenancy.md'].flatMap((page) =>
     pageSnippets(page, 'yaml')
       .filter((text) => (/^(\w+):/.exec(text)?.[1] ?? '') in own && !/^kind:/m.test(text))
       .map((text, index) => [page, index, text] as const),

@@ -24,7 +24,7 @@ const RUN: Readonly<Record<string, readonly string[]>> = {
   'docs/high-availability.md': ['test/system/keys.test.ts', 'test/cluster/secrets.cluster.ts'],
   'docs/installation.md': [IN_A_CLUSTER, ON_ONE_MACHINE],
   'docs/kubernetes.md': [IN_A_CLUSTER, ON_ONE_MACHINE, 'test/release/registry-page.ts'],
-  'docs/people.md': [IN_A_CLUSTER, ON_ONE_MACHINE],
+  'docs/users.md': [IN_A_CLUSTER, ON_ONE_MACHINE],
   'docs/policy-cookbook.md': ['test/system/policy-cookbook.test.ts'],
   'docs/production.md': ['test/controlplane/record-export/collector.test.ts'],
   'docs/provider-side.md': [ON_ONE_MACHINE],

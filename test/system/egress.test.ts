@@ -72,7 +72,7 @@ test('a host that no connector owns is refused inside TLS with a reason, and rec
 
 test.each([
   ['a certificate for another name', 'wrong-name.example', () => wrongName],
-  ['a certificate of an unknown authority', 'unknown-ca.example', () => unknownCa],
+  ['a certificate of an unknown CA', 'unknown-ca.example', () => unknownCa],
 ])('%s is 502 before a credential byte is sent', async (_what, host, recorder) => {
   const answer = await agent.json({ method: 'GET', host, target: '/' })
   expect(answer.status).toBe(502)

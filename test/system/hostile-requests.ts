@@ -4,7 +4,7 @@ export const HOST = 'api.github.com'
 export type Attack = {
   readonly name: string
   readonly bytes: string
-  /** What the agent is told, in order; the connection is closed behind the last one. */
+  /** Answers to the agent in order. The connection is closed after the last one. */
   readonly says: readonly number[]
   /** Targets that the upstream sees. */
   readonly arrives?: readonly string[]

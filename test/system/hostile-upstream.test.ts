@@ -19,7 +19,7 @@ type Script = {
   readonly bytes: string
   /** The upstream closes behind its bytes. */
   readonly closes?: boolean
-  /** What the agent may be told: the status, or that the answer was visibly cut. */
+  /** Answers that the agent may get: the status, or a visibly truncated response. */
   readonly says: ReadonlyArray<number | 'cut'>
 }
 
@@ -241,7 +241,7 @@ test('what an upstream breaks is a 502 or a visible cut; nothing of it becomes a
     if (heard.text.includes('stole')) faults.push(`${script.name}: bytes behind the answer reached the agent`)
     if (/^(?:set-cookie|x-gone|proxy-authenticate|keep-alive):/im.test(heard.text))
       faults.push(`${script.name}: a header that must not pass did`)
-    if (heard.text.includes(SECRET)) faults.push(`${script.name}: the agent was told the credential`)
+    if (heard.text.includes(SECRET)) faults.push(`${script.name}: the agent received the credential`)
     if (verdict !== 'cut' && !heard.text.endsWith('fine'))
       faults.push(`${script.name}: the next request was not answered`)
   }

@@ -232,7 +232,7 @@ describe('an agent without its key', () => {
     ['no key', undefined],
     ['a wrong key', `Basic ${Buffer.from('dev:svc_test_wrong').toString('base64')}`],
     ['an unknown name', `Basic ${Buffer.from('nobody:svc_test_wrong').toString('base64')}`],
-  ])('(%s) is told what to send on the shared port', async (_what, authorization) => {
+  ])('(%s) gets an error with the header to send on the shared port', async (_what, authorization) => {
     const before = vendors.recorder.seen.length
     const socket = await openSocket(Number(new URL(laptop.ready.gateway_url).port))
     const answer = await sendRaw(

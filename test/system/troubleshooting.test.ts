@@ -11,7 +11,7 @@ const texts = [...page.matchAll(/^\*\*`.*$/gm)].flatMap(([line]) =>
 )
 
 /** The sources of the product, with the literals of a concatenation joined. */
-const product = ['core', 'sidecar', 'controlplane', 'operator', 'kube']
+const product = ['core', 'sidecar', 'controlplane', 'operator', 'kube', 'runtime']
   .flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
       join(ROOT, folder, name),

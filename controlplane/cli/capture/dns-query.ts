@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
+import { sleep } from '../../../runtime/sleep.ts'
 
 /** Timeout in seconds of a DNS query of a captured command. The command's resolver uses the same timeout for one attempt. */
 export const QUERY_TIMEOUT_S = 10
@@ -18,7 +18,7 @@ export async function forwardQuery(dial: () => Socket, query: Buffer, timeoutMs:
   while (!signal.aborted) {
     const answer = await askOnce(dial(), query, signal)
     if (answer !== null) return answer
-    await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
+    await sleep(RETRY_MS, signal)
   }
   return serverFailure(query)
 }

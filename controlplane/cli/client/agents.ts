@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { type ApiClient, readIfAllowed } from './client.ts'
 
 export const DEFAULT_AGENT = 'dev'
@@ -89,7 +89,7 @@ export async function waitUntilApplied(
   const first = await now()
   for (let seen = first; performance.now() < deadline; seen = await now()) {
     if ((seen.in_force[gatewayName] ?? -1) >= first.config_version) return true
-    await delay(25)
+    await sleep(25)
   }
   return false
 }
@@ -103,6 +103,6 @@ async function untilAnswered(send: () => ReturnType<ApiClient['send']>, timeoutM
   for (;;) {
     const answer = await send()
     if (answer.status < 500 || performance.now() > deadline) return answer
-    await delay(50)
+    await sleep(50)
   }
 }

@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { InstallationKey } from '../../../core/wire/access/installation-proof.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { realFolderPath } from '../state/folder-ownership.ts'
 import { readStateJson, removeStateFile, stateHome, writeStateFile } from '../state/state-home.ts'
 

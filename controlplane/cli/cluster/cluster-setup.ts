@@ -48,7 +48,7 @@ async function run(invocation: Invocation): Promise<number> {
   const publicUrl = invocation.env['PUBLIC_URL'] || DEFAULT_PUBLIC_URL
   const { isNew, masterKeys, hasNewLink } = await withKubeApi(kube, async (api) => {
     const keys = await ensureKeys(api, namespace, secret)
-    await publishAuthority(api, { namespace, name: configMap, masterKeys: keys.masterKeys, publicUrl })
+    await publishCa(api, { namespace, name: configMap, masterKeys: keys.masterKeys, publicUrl })
     return { ...keys, hasNewLink: await ensureOwnerLink(api, namespace, publicUrl) }
   })
   invocation.terminal.print(
@@ -94,7 +94,7 @@ function readMasterKeys(secret: unknown, name: string): MasterKeys {
   return parseMasterKeys(Buffer.from(data['master.key'] ?? '', 'base64').toString('utf8'), `Secret ${name}`)
 }
 
-async function publishAuthority(
+async function publishCa(
   api: KubeApi,
   given: {
     readonly namespace: string

@@ -28,7 +28,7 @@ export type Connection = AsyncDisposable & {
  * neither a token nor a client certificate.
  */
 export async function openConnection(kubectl: Kubectl, namespace: string): Promise<Connection> {
-  const [caller, ca] = await Promise.all([callerOf(kubectl), authority(kubectl, namespace)])
+  const [caller, ca] = await Promise.all([callerOf(kubectl), readCa(kubectl, namespace)])
   const forward = await kubectl.forward(namespace, 'chaperone-control-plane', 443)
   const folder = await mkdtemp(join(tmpdir(), 'kubectl-chaperone-'))
   const caFile = join(folder, 'ca.crt')
@@ -97,7 +97,7 @@ function isPem(value: unknown): value is string | Buffer {
   return (typeof value === 'string' || Buffer.isBuffer(value)) && value.length > 0
 }
 
-async function authority(kubectl: Kubectl, namespace: string): Promise<string> {
+async function readCa(kubectl: Kubectl, namespace: string): Promise<string> {
   const map = await kubectl.object<Data>('configmap', 'chaperone-control-plane-authority', '-n', namespace)
   const pem = map?.data?.['ca.crt']
   if (pem !== undefined) return pem

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { effectsText } from '../../../core/action/effects-text.ts'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
@@ -8,6 +7,7 @@ import { instanceText } from '../../../core/wire/gateway/instance.ts'
 import { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import { pinLines } from '../../../core/wire/gateway/pin-lines.ts'
 import type { GrantBody } from '../../../core/wire/grants.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { verbOf } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
 import { userClient } from '../client/user-client.ts'
@@ -236,7 +236,7 @@ async function watch(invocation: Invocation, api: ApiClient): Promise<never> {
       seen.add(card.id)
       for (const line of asJson ? [JSON.stringify(card)] : watchLines(card)) print(line)
     }
-    await delay(500)
+    await sleep(500)
   }
 }
 

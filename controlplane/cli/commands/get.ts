@@ -173,18 +173,12 @@ function printRows(
     print(line)
 }
 
-/**
- * Returns the value at a path of a row. `a.b` selects field `b` of object `a`; `a|b` selects the first of two paths that has
- * a value.
- */
+/** Returns the value at a path of a row; null if there is none. `a.b` selects field `b` of object `a`. */
 function at(row: Record<string, unknown>, path: string): unknown {
-  for (const alternative of path.split('|')) {
-    const value = alternative
-      .split('.')
-      .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null | undefined)?.[key], row)
-    if (value !== null && value !== undefined) return value
-  }
-  return null
+  const value = path
+    .split('.')
+    .reduce<unknown>((inner, key) => (inner as Record<string, unknown> | null | undefined)?.[key], row)
+  return value ?? null
 }
 
 const Problem = z.looseObject({ file: z.string(), line: z.number().nullish(), message: z.string() })

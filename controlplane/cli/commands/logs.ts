@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { usageError } from '../arguments.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 
@@ -72,7 +72,7 @@ async function follow(file: string, print: (line: string) => void): Promise<neve
   let offset = (await readFile(file)).length
   let rest = ''
   for (;;) {
-    await delay(250)
+    await sleep(250)
     const handle = await open(file)
     const { size } = await handle.stat()
     if (size < offset) offset = 0

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { RecordSchema } from '../../../core/record.ts'
 import { Moment } from '../../../core/wire/fields.ts'
 import { instanceText } from '../../../core/wire/gateway/instance.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { checkedOption, usageError } from '../arguments.ts'
 import { type ApiClient, controlPlane } from '../client/client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
@@ -91,7 +91,7 @@ async function follow(
 ): Promise<never> {
   query.set('limit', '500')
   for (;;) {
-    await delay(500)
+    await sleep(500)
     const { traffic: latest } = await page(api, query)
     show(invocation, latest, seen)
     // Removes the ids of records that have left the newest page. A record does not return to that page, so the set
@@ -146,6 +146,6 @@ export async function trafficLines(api: ApiClient, count: number): Promise<strin
     const { traffic: records } = await page(api, new URLSearchParams({ limit: String(count) }))
     if (records.length >= count || performance.now() > deadline)
       return [...records].reverse().map(trafficLine)
-    await delay(50)
+    await sleep(50)
   }
 }

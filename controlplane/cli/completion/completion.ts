@@ -1,6 +1,6 @@
 import { usageError } from '../arguments.ts'
 import { type Command, EXIT, type Invocation } from '../command.ts'
-import { type CompletedCommand, completedCommand } from './completion-words.ts'
+import { type CompletedCommand, completedCommand } from './completed-command.ts'
 import { bashScript, fishScript, zshScript } from './shell-scripts.ts'
 
 const SHELLS: ReadonlyMap<string, (commands: readonly CompletedCommand[]) => string> = new Map([

@@ -1,6 +1,6 @@
 import { COMMON_OPTIONS } from '../command.ts'
 import { shellQuote } from '../terminal/shell-quote.ts'
-import type { CompletedCommand, CompletedOption } from './completion-words.ts'
+import type { CompletedCommand, CompletedOption } from './completed-command.ts'
 
 /** Returns the completion script for bash. The script completes file names where it has no other completions. */
 export function bashScript(commands: readonly CompletedCommand[]): string {

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import type { ApiClient } from '../client/client.ts'
 import { cardLines, pendingApprovals, respond } from '../commands/approvals.ts'
 import { DEMO_CREDENTIAL } from './manifests.ts'
@@ -110,7 +110,7 @@ async function firstPending(api: ApiClient, ended: AbortSignal): Promise<Approva
     const [card] = await pendingApprovals(api)
     if (card !== undefined) return card
     expect(!ended.aborted, 'the merge would be held')
-    await delay(50)
+    await sleep(50)
   }
 }
 

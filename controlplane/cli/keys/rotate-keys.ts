@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { masterKeysText, withNewKey, withoutFormerKeys } from '../../crypto/master-keys.ts'
 import type { KeyStatus } from '../../features/master-key/service.ts'
 import { namedKeys } from '../backup/master-key.ts'
@@ -60,7 +60,7 @@ export async function rotateKeys({ store, advance, print, pollMs }: RotationStep
       throw new ChaperoneError('not_ready', {
         detail: `${line} The rotation continues without this command. Run the command again to remove the former key.`,
       })
-    await delay(pollMs)
+    await sleep(pollMs)
   }
 }
 

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import * as z from 'zod'
 import { policyDocumentOf } from '../../../core/crd/policy/policy-spelling.ts'
 import type { ManifestResource } from '../../../core/crd/schemas.ts'
@@ -9,6 +8,7 @@ import { permissionWarnings } from '../../../core/decision/permissions/permissio
 import { policyWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { IN_FORCE_TEXT, InForce } from '../../../core/wire/operator/operator.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { usageError } from '../arguments.ts'
 import { waitUntilApplied } from '../client/agents.ts'
 import { type ApiClient, controlPlane, requireRunFile } from '../client/client.ts'
@@ -233,7 +233,7 @@ async function verdicts(api: ApiClient, wanted: Wanted): Promise<Verdict[]> {
     const isDone = found.every((verdict) => verdict !== null) && isSettled(seen, wanted)
     if (isDone || performance.now() > deadline)
       return found.map((verdict, index) => verdict ?? late(judged[index], seen, wanted))
-    await delay(100)
+    await sleep(100)
   }
 }
 

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { type Account, postgresAccount } from './account.ts'
 import { type Binaries, installedBinaries, reachableBinaries } from './binaries.ts'
 import { ensureCluster, FOLDER_FD, folderName, programOptions, ROLE, resetPassword } from './cluster.ts'
@@ -165,7 +165,7 @@ function wrap(child: ChildProcess, port: number, password: string): Omit<Embedde
     ] as const) {
       child.kill(name)
       const timer = new AbortController()
-      const late = delay(graceMs, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const)
+      const late = sleep(graceMs, timer.signal).then(() => 'late' as const)
       const first = await Promise.race([exited, late])
       timer.abort()
       if (first !== 'late') return
@@ -192,7 +192,7 @@ async function untilReady(
       await server.stop(1_000)
       return false
     }
-    await delay(10)
+    await sleep(10)
   }
   return false
 }

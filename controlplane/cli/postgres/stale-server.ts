@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 
 const POLL_MS = 20
 
@@ -28,7 +28,7 @@ export async function stopStaleServer(
         detail: `PostgreSQL of an earlier run (pid ${pid}) still uses ${dir} and does not stop. Stop it: kill -QUIT ${pid}`,
       })
     }
-    await delay(POLL_MS)
+    await sleep(POLL_MS)
   }
   rmSync(join(dir, 'postmaster.pid'), { force: true })
   return 'stopped'

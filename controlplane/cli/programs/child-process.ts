@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { failureReason } from '../../../core/failure-reason.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { NODE_OPTIONS } from './node-options.ts'
 
 export type ProgramSpec = {
@@ -32,12 +32,27 @@ export type RunningProgram = {
   stop(graceMs: number): Promise<void>
 }
 
+/** Why a program did not start. `aborted`: the caller aborted the start. `fatal`: the program reported an error. */
+export type StartFailureReason = 'aborted' | 'fatal' | 'timeout' | 'exit'
+
+/** A failed start. `systemCode` is the code of the system error that the program reported, such as `EADDRINUSE`. */
+export class StartFailure extends ChaperoneError {
+  readonly reason: StartFailureReason
+  readonly systemCode: string | null
+
+  constructor(reason: StartFailureReason, detail: string, systemCode: string | null = null) {
+    super('conflict', { detail })
+    this.reason = reason
+    this.systemCode = systemCode
+  }
+}
+
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024
 
 /**
- * Starts a program and resolves when the program sends `ready` over IPC. Rejects with the `fatal` message of the
- * program if it sent one, otherwise with the end of its log. The program exits when the IPC channel closes, so it
- * does not outlive this process.
+ * Starts a program and resolves when the program sends `ready` over IPC. Rejects with a `StartFailure` that has the
+ * `fatal` message of the program if it sent one, otherwise the end of its log. The program exits when the IPC channel
+ * closes, so it does not outlive this process.
  */
 export async function startProgram(spec: ProgramSpec, signal: AbortSignal): Promise<RunningProgram> {
   rotate(spec.logFile)
@@ -83,20 +98,21 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
   const timeoutMs = spec.readyTimeoutMs ?? 60_000
   return new Promise((resolve, reject) => {
     let isSettled = false
-    const fail = (why: string) => {
+    const fail = (reason: StartFailureReason, why: string, code: unknown = null) => {
       settle()
-      reject(new ChaperoneError('conflict', { detail: `The ${spec.title} ${why}` }))
+      reject(new StartFailure(reason, `The ${spec.title} ${why}`, typeof code === 'string' ? code : null))
     }
     const onMessage = (message: unknown) => {
-      const received = message as { type?: unknown; message?: unknown } | null
-      if (received?.type === 'fatal') fail(`cannot start: ${String(received.message)}`)
+      const received = message as { type?: unknown; message?: unknown; code?: unknown } | null
+      if (received?.type === 'fatal')
+        fail('fatal', `cannot start: ${String(received.message)}`, received.code)
       if (received?.type !== 'ready') return
       settle()
       resolve(received as Readonly<Record<string, unknown>>)
     }
-    const onAbort = () => fail('was stopped before it was ready.')
+    const onAbort = () => fail('aborted', 'was stopped before it was ready.')
     const timer = setTimeout(
-      () => fail(`was not ready after ${timeoutMs / 1000} s. Log: ${spec.logFile}\n${output()}`),
+      () => fail('timeout', `was not ready after ${timeoutMs / 1000} s. Log: ${spec.logFile}\n${output()}`),
       timeoutMs,
     )
     const settle = () => {
@@ -110,7 +126,7 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
     void exited.then((exit) => {
       // After the start, the supervisor reports exits. The promise is then settled, and the log descriptor is closed.
       if (!isSettled)
-        fail(`ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
+        fail('exit', `ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
     })
   })
 }
@@ -123,7 +139,7 @@ export function describeExit(exit: Exit): string {
 async function stopChild(child: ChildProcess, exited: Promise<Exit>, graceMs: number): Promise<void> {
   const timer = new AbortController()
   child.kill('SIGTERM')
-  const late = delay(graceMs, 'late' as const, { signal: timer.signal }).catch(() => 'late' as const)
+  const late = sleep(graceMs, timer.signal).then(() => 'late' as const)
   if ((await Promise.race([exited, late])) === 'late') child.kill('SIGKILL')
   timer.abort()
   await exited

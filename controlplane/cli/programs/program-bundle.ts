@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   mkdirSync,
   mkdtempSync,
@@ -14,6 +13,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BuildOptions, Plugin } from 'esbuild'
 import * as z from 'zod'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { escapeNonAscii } from './escape-non-ascii.ts'
 
 export type BundledProgram = 'controlplane' | 'operator' | 'sidecar'
@@ -108,7 +108,7 @@ function isCurrent(root: string, { folder }: Source, { of, file }: BundleManifes
 
 function hashOf(file: string): string | null {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return null
-  return sha256(readFileSync(file))
+  return sha256Hex(readFileSync(file))
 }
 
 async function buildBundle(root: string, source: Source): Promise<string> {
@@ -129,7 +129,7 @@ async function buildBundle(root: string, source: Source): Promise<string> {
     name: relative(outdir, path),
     text: escapeNonAscii(text),
   }))
-  const key = sha256(files.map(({ text }) => text).join('')).slice(0, 16)
+  const key = sha256Hex(files.map(({ text }) => text).join('')).slice(0, 16)
   writeFiles(join(folder, key, place), files)
   const manifest: BundleManifest = {
     of: hashesOf(root, Object.keys(metafile.inputs)),
@@ -169,7 +169,7 @@ function hashesOf(root: string, inputs: readonly string[]): Record<string, strin
   )
   const sources = inputs.filter((path) => !path.startsWith('node_modules/'))
   const paths = [...sources, ...own, 'package-lock.json']
-  return Object.fromEntries(paths.map((path) => [path, sha256(readFileSync(join(root, path)))]))
+  return Object.fromEntries(paths.map((path) => [path, sha256Hex(readFileSync(join(root, path)))]))
 }
 
 /** Writes each file atomically, because several installations may start at the same time. */
@@ -194,8 +194,4 @@ function deleteOld(folder: string, current: string): void {
     const isOld = Date.now() - madeMs > MAX_AGE_MS
     if (name !== current && name !== 'made.json' && isOld) rmSync(path, { recursive: true, force: true })
   }
-}
-
-function sha256(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex')
 }

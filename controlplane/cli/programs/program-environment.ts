@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { GATEWAY_MALLOC } from '../../../core/gateway-flags.ts'
 import { isLoopback } from '../../../core/loopback.ts'
+import { authorityText } from '../../../core/request/authority-text.ts'
 import { COMPILE_CACHE } from '../compile-cache.ts'
 import type { DataFolder } from '../state/data-folder.ts'
 
@@ -105,5 +106,5 @@ export function dashboardUrl({ host, port }: Listening): string {
 }
 
 function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return `http://${authorityText(host, port)}`
 }

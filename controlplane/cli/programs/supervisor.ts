@@ -1,4 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { backOffLimitMs } from '../../../core/state/back-off.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 
 export type Restartable = { readonly exited: Promise<unknown>; stop(graceMs: number): Promise<void> }
 
@@ -13,27 +14,28 @@ export type SupervisorOptions<R extends Restartable> = {
   readonly onExit: (exit: Awaited<R['exited']>, retryMs: number) => void
   readonly onFailure: (error: unknown, retryMs: number) => void
   readonly onRestarted: (running: R) => void
-  readonly backoffMs?: readonly [first: number, most: number]
+  readonly backOffMs?: readonly [first: number, most: number]
 }
 
-/** Uptime in ms after which the backoff is reset. */
+/** Uptime in ms after which the back-off is reset. */
 const HEALTHY_MS = 30_000
 
 type State<R extends Restartable> = {
   readonly options: SupervisorOptions<R>
   readonly stopping: AbortController
-  /** Longest wait before a restart, in ms. */
-  readonly mostMs: number
-  backoffMs: number
+  /** First and longest wait before a restart. */
+  readonly waits: { readonly firstMs: number; readonly maxMs: number }
+  failures: number
   current: R
 }
 
-/** Restarts a process with exponential backoff whenever it exits, until `stop` is called. */
+/** Restarts a process with exponential back-off whenever it exits, until `stop` is called. */
 export function supervise<R extends Restartable>(options: SupervisorOptions<R>): Supervised<R> {
-  const [firstMs, mostMs] = options.backoffMs ?? [500, 30_000]
+  const [firstMs, maxMs] = options.backOffMs ?? [500, 30_000]
   const stopping = new AbortController()
-  const state: State<R> = { options, stopping, mostMs, backoffMs: firstMs, current: options.first }
-  const watching = watch(state, firstMs)
+  const waits = { firstMs, maxMs }
+  const state: State<R> = { options, stopping, waits, failures: 0, current: options.first }
+  const watching = watch(state)
   return {
     current: () => state.current,
     async stop(graceMs) {
@@ -46,12 +48,12 @@ export function supervise<R extends Restartable>(options: SupervisorOptions<R>):
   }
 }
 
-async function watch<R extends Restartable>(state: State<R>, firstMs: number): Promise<void> {
+async function watch<R extends Restartable>(state: State<R>): Promise<void> {
   while (!state.stopping.signal.aborted) {
     const since = performance.now()
     const exit = (await state.current.exited) as Awaited<R['exited']>
     if (state.stopping.signal.aborted) return
-    if (performance.now() - since > HEALTHY_MS) state.backoffMs = firstMs
+    if (performance.now() - since > HEALTHY_MS) state.failures = 0
     let waitMs: number | null = nextWait(state)
     state.options.onExit(exit, waitMs)
     while (waitMs !== null) waitMs = await restart(state, waitMs)
@@ -64,7 +66,7 @@ async function watch<R extends Restartable>(state: State<R>, firstMs: number): P
  */
 async function restart<R extends Restartable>(state: State<R>, waitMs: number): Promise<number | null> {
   const { options, stopping } = state
-  await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+  await sleep(waitMs, stopping.signal)
   if (stopping.signal.aborted) return null
   try {
     state.current = await options.start(stopping.signal)
@@ -79,7 +81,5 @@ async function restart<R extends Restartable>(state: State<R>, waitMs: number): 
 }
 
 function nextWait<R extends Restartable>(state: State<R>): number {
-  const waitMs = state.backoffMs
-  state.backoffMs = Math.min(waitMs * 2, state.mostMs)
-  return waitMs
+  return backOffLimitMs(state.failures++, state.waits)
 }

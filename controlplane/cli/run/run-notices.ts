@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { authorityText } from '../../../core/request/authority-text.ts'
 import { ungovernedOf } from '../doctor/clients.ts'
 import { shellQuote } from '../terminal/shell-quote.ts'
 import type { AgentProgram } from './agent-programs.ts'
@@ -25,8 +26,7 @@ export function limitNotice(command: string, env: NodeJS.ProcessEnv): string {
 
 /** Returns the notice about a connection that bypasses the gateway. */
 export function bypassNotice({ program, pid, address, port }: DirectConnection): string {
-  const authority = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
-  return `chaperone: ${program} (pid ${pid}) has connected to ${authority} without the gateway: no rules apply and nothing is recorded. Use chaperone run --capture to govern such connections.`
+  return `chaperone: ${program} (pid ${pid}) has connected to ${authorityText(address, port)} without the gateway: no rules apply and nothing is recorded. Use chaperone run --capture to govern such connections.`
 }
 
 /**

@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import type { Terminal } from '../command.ts'
 import { requireSignInSuccess, type SignInResponse, signInRequest } from './sign-in-request.ts'
 
@@ -31,7 +32,7 @@ export async function oidcLogin(
   { name, terminal }: { readonly name: string; readonly terminal: Terminal },
 ): Promise<SignInResponse> {
   const secret = randomBytes(32).toString('base64url')
-  const challenge = createHash('sha256').update(secret).digest('base64url')
+  const challenge = sha256(secret).toString('base64url')
   const server = createServer()
   const port = await listen(server)
   try {

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { processIdentity } from './process-identity.ts'
 
 export type FolderLock = { release(): void }
@@ -17,7 +17,7 @@ export async function lockFolder(file: string): Promise<FolderLock> {
     if (createLockFile(file, mine)) return { release: () => release(file, mine) }
     const state = stateOf(file)
     if (state.kind === 'held') throw refusal(file, state.holder)
-    if (state.kind === 'unwritten' || !takeOver(file)) await delay(20)
+    if (state.kind === 'unwritten' || !takeOver(file)) await sleep(20)
   }
   throw new ChaperoneError('conflict', {
     detail: `The lock ${file} could not be taken. Remove the file if no process uses the folder.`,

@@ -6,6 +6,7 @@ import {
   describeExit,
   type ProgramSpec,
   type RunningProgram,
+  StartFailure,
   startProgram,
 } from '../programs/child-process.ts'
 import { type BundledProgram, programBundle } from '../programs/program-bundle.ts'
@@ -76,9 +77,7 @@ function isConsequence(
   results: readonly PromiseSettledResult<unknown>[],
 ): boolean {
   const failures = results.filter((result) => result.status === 'rejected').length
-  return (
-    failures > 1 && !signal.aborted && reason instanceof Error && /was stopped before/.test(reason.message)
-  )
+  return failures > 1 && !signal.aborted && reason instanceof StartFailure && reason.reason === 'aborted'
 }
 
 async function startDataSide(

@@ -1,3 +1,5 @@
+import { StartFailure } from '../programs/child-process.ts'
+
 const ATTEMPTS = 3
 
 /**
@@ -22,5 +24,5 @@ export async function startOnPorts<P, S>(
 }
 
 function isTaken(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('EADDRINUSE')
+  return error instanceof StartFailure && error.systemCode === 'EADDRINUSE'
 }

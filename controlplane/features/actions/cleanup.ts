@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Db } from '../../db/query.ts'
 import { endInterrupted } from './executions/sweeper.ts'
 
-const LOOK_MS = 15_000
+const SWEEP_INTERVAL_MS = 15_000
 
 export type ActionUpkeepDeps = { readonly db: Db; readonly log: Logger }
 
@@ -10,17 +10,17 @@ export type ActionUpkeepDeps = { readonly db: Db; readonly log: Logger }
 export function createActionUpkeep(deps: ActionUpkeepDeps): AsyncDisposable {
   let timer: NodeJS.Timeout | undefined
   let isDisposed = false
-  let running = look()
+  let running = run()
 
-  async function look(): Promise<void> {
+  async function run(): Promise<void> {
     if (isDisposed) return
     await sweep(deps).catch((error: unknown) => {
       deps.log.error({ err: error }, 'interrupted executions could not be ended')
     })
     if (isDisposed) return
     timer = setTimeout(() => {
-      running = look()
-    }, LOOK_MS)
+      running = run()
+    }, SWEEP_INTERVAL_MS)
   }
 
   return {

@@ -1,5 +1,5 @@
 import { matchedDetails, percent, requestedDetails } from '../../../core/decision/audit-details.ts'
-import { sha256Hex } from '../../crypto/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import type { Evaluated } from './evaluation.ts'
 import type { NewAction } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../../core/action/spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import type { Query } from '../../db/query.ts'
 import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './idempotency-store.ts'
 

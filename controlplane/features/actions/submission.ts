@@ -33,7 +33,7 @@ import { sealWebhook } from './webhook-address.ts'
 /** Enqueues the notification for the `webhook_url` of an action, in the transaction that changes its state. */
 export type Notify = (
   q: Query,
-  told: Pick<ActionRow, 'id' | 'orgId' | 'status' | 'decision' | 'spec' | 'webhook'>,
+  action: Pick<ActionRow, 'id' | 'orgId' | 'status' | 'decision' | 'spec' | 'webhook'>,
   event: NotifyEvent,
 ) => Promise<void>
 

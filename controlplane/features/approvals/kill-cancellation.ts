@@ -13,10 +13,10 @@ import { listConnectorNames } from '../connectors/rows.ts'
 import { cancelApprovals, lockUsableApprovals, type UsableApproval } from './kill-cancellation-store.ts'
 import { type HoldSubject, killOfHold } from './killed-holds.ts'
 
-export type Stop = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: Actor }
+export type ActivatedKill = Pick<KillEntry, 'scope' | 'source' | 'reason'> & { readonly by: Actor }
 
 /** Cancels every usable approval in the scope of a kill switch, in the transaction that stores the kill switch. */
-export type CancelKilled = (q: Query, stop: Stop) => Promise<void>
+export type CancelKilled = (q: Query, kill: ActivatedKill) => Promise<void>
 
 export type CancelKilledDeps = {
   readonly orgId: string
@@ -28,19 +28,19 @@ export type CancelKilledDeps = {
 const VIA = 'kill_switch'
 
 export function createCancelKilled(deps: CancelKilledDeps): CancelKilled {
-  return async (q, stop) => {
+  return async (q, kill) => {
     const usable = await lockUsableApprovals(q, deps.orgId, LIMITS.approvedRetryWindowS)
     if (usable.length === 0) return
     const actions = new Map((await listActions(q, actionsOf(usable))).map((row) => [row.id, row]))
     const names = usable.some(isUnnamed) ? await listConnectorNames(q) : new Map<string, string[]>()
-    const entry: KillEntry = { scope: stop.scope, source: stop.source, reason: stop.reason, since: '' }
+    const entry: KillEntry = { scope: kill.scope, source: kill.source, reason: kill.reason, since: '' }
     const isStopped = (approval: UsableApproval): boolean => {
       if (approval.kind === 'hold') return killOfHold([entry], subjectOf(approval, names)) !== null
       const action = actions.get(approval.actId ?? '')
       return action !== undefined && deps.killChecks.of(action, [entry]) !== null
     }
     const cancelled = await withoutUsed(q, deps.actions, usable.filter(isStopped))
-    await cancel(q, deps, { cancelled, actions, stop })
+    await cancel(q, deps, { cancelled, actions, kill })
   }
 }
 
@@ -88,24 +88,24 @@ async function withoutUsed(
 type Cancelled = {
   readonly cancelled: readonly UsableApproval[]
   readonly actions: ReadonlyMap<string, ActionRow>
-  readonly stop: Stop
+  readonly kill: ActivatedKill
 }
 
 async function cancel(q: Query, deps: CancelKilledDeps, given: Cancelled): Promise<void> {
-  const { cancelled, actions, stop } = given
+  const { cancelled, actions, kill } = given
   if (cancelled.length === 0) return
-  const note = killReason({ ...stop, since: '' })
+  const note = killReason({ ...kill, since: '' })
   await cancelApprovals(
     q,
     cancelled.map(({ id }) => id),
-    { by: stop.by.label, via: VIA, note },
+    { by: kill.by.label, via: VIA, note },
   )
   await deps.actions.cancel(q, actionsOf(cancelled))
   await recordEvents(
     q,
     cancelled.map(({ id, agentId, actId, status, card }) => ({
       orgId: deps.orgId,
-      actor: stop.by,
+      actor: kill.by,
       type: 'action.cancelled' as const,
       agentId: actions.get(actId ?? '')?.agentId ?? agentId,
       actionRequestId: actId,
@@ -114,8 +114,8 @@ async function cancel(q: Query, deps: CancelKilledDeps, given: Cancelled): Promi
         previous_status: status === 'pending' ? 'pending_approval' : 'allowed',
         approval_id: id,
         reason: note,
-        scope: stop.scope,
-        cancelled_by: stop.by.label,
+        scope: kill.scope,
+        cancelled_by: kill.by.label,
       },
     })),
   )

@@ -1,7 +1,7 @@
 import { createSlidingWindow, type SlidingWindow } from '../../../core/state/sliding-window.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { createBatcher } from '../../batcher.ts'
-import { sha256 } from '../../crypto/sha256.ts'
 import { isSameHash, keyPrefix } from '../../crypto/tokens.ts'
 import type { Db } from '../../db/query.ts'
 import { type KeyedAgent, type ShownKey, useAgentKeys } from './agent-key-store.ts'

@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces, Reach, Right } from '../../../core/wire/access/rights.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { tokenTimes } from '../../crypto/token-times.ts'
 import type { ClusterCallers, UserPrincipal } from '../../http/auth/authenticate.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
@@ -118,5 +118,5 @@ async function rightsOf({ clusterRights }: UserPrincipal): Promise<ReadonlyMap<s
 }
 
 function hashOf(text: string): string {
-  return sha256(text).toString('hex')
+  return sha256Hex(text)
 }

@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../crypto/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { URGENT_MS, withinMs } from '../../urgent.ts'
 import { networkOf } from '../sessions/attempts.ts'
 import { SESSION_LIFE } from '../sessions/rows.ts'

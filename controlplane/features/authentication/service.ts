@@ -1,5 +1,5 @@
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256, sha256Hex } from '../../../runtime/sha256.ts'
 import { keyPrefix, matchesHash } from '../../crypto/tokens.ts'
 import type { Db } from '../../db/query.ts'
 import { createDeadline } from '../../deadline.ts'
@@ -102,7 +102,7 @@ export function createIdentities({
 
 function sessionLookup(db: Db): Lookup<SessionUser> {
   return async (ids) => {
-    const byHash = new Map(ids.map((id) => [sha256(id).toString('hex'), id]))
+    const byHash = new Map(ids.map((id) => [sha256Hex(id), id]))
     const rows = await usersOfSessions(db, ids.map(sha256))
     return new Map(rows.map((row) => [byHash.get(row.idHash.toString('hex')) ?? '', row]))
   }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { unstorableIn } from '../../../core/storable.ts'
 import type { ChatReply } from '../../../core/wire/notifications.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { escaped } from '../../chat-markup.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { namespacesOf, roleWithin } from '../../http/auth/rights.ts'
@@ -80,7 +80,7 @@ async function verify({ db, settings }: ChatAnswersDeps, callback: RawCallback):
   if (secret === null || !isSigned(callback, secret)) {
     throw refused('is not signed with the secret in the setting chat_signing_secret')
   }
-  const digest = createHash('sha256').update(signature).digest()
+  const digest = sha256(signature)
   const admitted = await admitCallback(db, { digest, timestamp: Number(timestamp), windowS: WINDOW_S })
   if (admitted === 'late') throw refused('was signed more than five minutes ago, or in the future')
   if (admitted === 'replayed') throw refused('was received before')

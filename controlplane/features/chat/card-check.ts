@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { isSameHash, matchesHash } from '../../crypto/tokens.ts'
 import type { Click } from './callback.ts'
 import { contentHash } from './card-content.ts'

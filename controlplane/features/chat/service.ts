@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { randomToken } from '../../crypto/tokens.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { approvalCard } from '../approvals/card.ts'

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { AgentDeregister, AgentRegister } from '../../../core/wire/gateway/internal.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { newId } from '../../crypto/ids.ts'
-import { sha256 } from '../../crypto/sha256.ts'
 import { isAgentKeyForm, keyPrefix, matchesHash } from '../../crypto/tokens.ts'
 import type { Query } from '../../db/query.ts'
 import { type AgentRow, findAgentByName } from '../agents/rows.ts'

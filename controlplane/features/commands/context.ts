@@ -37,7 +37,7 @@ export type CommandGateway = {
 export type CommandHandler = (
   gateway: CommandGateway,
   input: unknown,
-  stop?: ForwardedKillSwitch,
+  forwarded?: ForwardedKillSwitch,
 ) => Promise<Record<string, unknown>>
 
 export type RequireSession = (what: string) => void

@@ -18,11 +18,14 @@ export function createGatewayCommands(
   deps: CommandDeps,
 ): Record<'kill-switch' | 'enforcement', CommandHandler> {
   return {
-    'kill-switch': async ({ gatewayId, name, restriction }, input, stop) => {
+    'kill-switch': async ({ gatewayId, name, restriction }, input, forwarded) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
       // Only a lift needs the check of the session: an activation must not wait for the database.
       if (!active) (await sessionRequirement(deps))('Lifting a kill switch requires')
-      const own = stop && { id: `${gatewayId}:${stop.id}`, retriedAfterMs: stop.retried_after_ms }
+      const own = forwarded && {
+        id: `${gatewayId}:${forwarded.id}`,
+        retriedAfterMs: forwarded.retried_after_ms,
+      }
       return deps.killSwitch.set({
         active,
         reason,

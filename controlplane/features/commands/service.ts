@@ -23,8 +23,12 @@ export function createCommands(deps: CommandDeps): Commands {
   }
   return async (gateway, command) => {
     try {
-      const stop = 'stop' in command ? command.stop : undefined
-      const body = await handlers[command.command](gateway, 'input' in command ? command.input : {}, stop)
+      const forwarded = 'stop' in command ? command.stop : undefined
+      const body = await handlers[command.command](
+        gateway,
+        'input' in command ? command.input : {},
+        forwarded,
+      )
       return { status: 200, body }
     } catch (error) {
       // A refusal becomes the reply of the command. An internal error is thrown, so that the control plane logs the

@@ -1,6 +1,7 @@
 import { unownedHostManifests } from '../../../core/crd/manifests/unowned-host-manifests.ts'
 import { decideUnowned, portOfUnowned } from '../../../core/decision/egress.ts'
 import { knownHostText } from '../../../core/decision/known-hosts.ts'
+import { splitAuthority, withoutBrackets } from '../../../core/request/authority-text.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { UnownedHost } from '../../../core/wire/connectors.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
@@ -43,16 +44,14 @@ export function createUnownedHosts(deps: {
 
 type Found = Omit<UnownedHost, 'known' | 'manifests'> & Pick<UnownedHostRow, 'note'>
 
-const WITH_PORT = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/
-
 function hostOf({ host, why, agents, first, last, ...row }: UnownedHostRow): Found {
-  const [, name = host, port] = WITH_PORT.exec(host) ?? []
+  const authority = splitAuthority(host)
   return {
     gateway: row.gateway,
     requests: row.requests,
     note: row.note,
-    host: name.replace(/^\[|\]$/g, ''),
-    port: port === undefined ? portOfUnowned(why ?? '') : Number(port),
+    host: withoutBrackets(authority.host),
+    port: authority.port ?? portOfUnowned(why ?? ''),
     agents: [...(agents ?? [])],
     first: first.toISOString(),
     last: last.toISOString(),

@@ -79,7 +79,8 @@ export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
     const finding = isRefusal(request)
       ? refusedFinding(request, null)
       : judge({ snapshot, request, agent: agentOf(snapshot, question.agent), nowMs: clock.nowMs() })
-    const decision = stopped(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
+    const decision =
+      killDecision(finding, { snapshot, kills: kills(), agent: question.agent }) ?? finding.decision
     const where = isRefusal(request) ? ` ${question.url}` : ` ${request.host}${recordPath(request)}`
     const text = explainText({
       request: `${question.method}${where}`,
@@ -158,11 +159,11 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
             `by body     ${action.type}: ${LOG_DECISION[decideAll(rules, inputs.slice(at, at + 1)).verdict]}`,
         )
       : []
-  return { bound, action: namingAction(named, decision), decision, notes }
+  return { bound, action: shownAction(named, decision), decision, notes }
 }
 
 /** Returns the action that the result shows: the first action of the request, or the candidate that decided. */
-function namingAction(named: Named, { actionType }: Decision): Action | null {
+function shownAction(named: Named, { actionType }: Decision): Action | null {
   if (named.kind === 'actions') return named.actions[0] ?? null
   return named.candidates.find(({ type }) => type === actionType) ?? named.candidates[0] ?? null
 }
@@ -171,7 +172,7 @@ function refusedFinding({ detail }: Refusal, bound: BoundConnector | null): Find
   return { bound, action: null, decision: plainDecision('deny', 'deny', detail, 'default'), notes: [] }
 }
 
-function stopped(
+function killDecision(
   { bound, decision }: Finding,
   given: { readonly snapshot: Snapshot; readonly kills: readonly KillEntry[]; readonly agent: string },
 ): Decision | null {

@@ -7,9 +7,9 @@ import type { SectionLibrary } from '../../sync/sections/library.ts'
 import type { SectionSet } from '../../sync/sections/sections.ts'
 import { gatewayOf } from './principal.ts'
 
-export type CertificateDeps = { readonly authority: GatewayCa; readonly library: SectionLibrary }
+export type CertificateDeps = { readonly gatewayCa: GatewayCa; readonly library: SectionLibrary }
 
-export function certificate({ authority, library }: CertificateDeps): Route {
+export function certificate({ gatewayCa, library }: CertificateDeps): Route {
   return route({
     method: 'POST',
     path: SYNC_PATHS.certificate,
@@ -22,7 +22,7 @@ export function certificate({ authority, library }: CertificateDeps): Route {
       const { gatewayId, name, sidecar } = gatewayOf(principal)
       const agent = sidecar?.agent.name ?? null
       const hosts = hostsOf(library.of(gatewayId, { agent }))
-      const issued = authority.issue(body.request, { subject: agent ?? name, hosts, nowMs: Date.now() })
+      const issued = gatewayCa.issue(body.request, { subject: agent ?? name, hosts, nowMs: Date.now() })
       return { chain: issued.chain, not_after: new Date(issued.notAfterMs).toISOString() }
     },
   })

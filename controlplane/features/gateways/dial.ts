@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { setTimeout as wait } from 'node:timers/promises'
 import { refusedAddress } from '../../../core/request/address.ts'
 import {
   type Address,
@@ -10,6 +9,7 @@ import {
   pinnedLookup,
   type Resolve,
 } from '../../../core/request/outbound-address.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 
 /**
  * Address of a gateway. The host name is resolved and checked once, and calls connect only to the checked addresses.
@@ -82,7 +82,7 @@ const RESOLVE_MS = 2_000
 
 async function resolveInTime(resolve: Resolve, host: string): Promise<readonly Address[]> {
   const stop = new AbortController()
-  const late = wait(RESOLVE_MS, [], { signal: stop.signal }).catch(() => [])
+  const late = sleep(RESOLVE_MS, stop.signal).then(() => [])
   const found = await Promise.race([resolve(host).catch(() => []), late])
   stop.abort()
   return found

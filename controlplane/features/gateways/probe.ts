@@ -1,3 +1,4 @@
+import { authorityText } from '../../../core/request/authority-text.ts'
 import type { Resolve } from '../../../core/request/outbound-address.ts'
 import { covers, type Namespaces } from '../../../core/wire/access/rights.ts'
 import type { ScopedReads } from '../../db/scoped-query.ts'
@@ -78,8 +79,8 @@ async function allowedAddresses(
 }
 
 function addressesOf(host: string, port: number): string[] {
-  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
-  return [`http://${name}:${port}`, `https://${name}:${port}`].filter((address) => URL.canParse(address))
+  const authority = authorityText(host, port)
+  return [`http://${authority}`, `https://${authority}`].filter((address) => URL.canParse(address))
 }
 
 function isSameOrigin(address: string, wanted: string): boolean {

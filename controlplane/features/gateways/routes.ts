@@ -45,9 +45,9 @@ export type GatewayRoutesDeps = {
   readonly commands: Commands
   readonly credentials: Pick<Credentials, 'refused'>
   readonly narrowedTokens: Pick<NarrowedTokens, 'get'>
-  readonly authority: GatewayCa
+  readonly gatewayCa: GatewayCa
   readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply>
-  readonly lend: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
+  readonly leaseSlots: (borrower: Borrower, asked: QuotaLeaseBody) => Promise<QuotaLeaseReply>
   /**
    * Returns the key that signs messages to the gateway: the SHA-256 of `sync:` followed by the gateway's token.
    * Returns undefined when the gateway does not exist.
@@ -250,7 +250,7 @@ const NOT_IN_A_POD = {
   },
 } satisfies CommandReply
 
-function slots({ lend }: GatewayRoutesDeps): Route {
+function slots({ leaseSlots }: GatewayRoutesDeps): Route {
   return route({
     method: 'POST',
     path: SYNC_PATHS.slots,
@@ -261,7 +261,7 @@ function slots({ lend }: GatewayRoutesDeps): Route {
     handler: async ({ principal, body }) => {
       const { gatewayId, processId, sidecar } = gatewayOf(principal)
       assertOwn(sidecar, [body.agent])
-      return lend({ gatewayId, processId }, body)
+      return leaseSlots({ gatewayId, processId }, body)
     },
   })
 }

@@ -29,24 +29,24 @@ export type Health = {
 export function createHealth(deps: HealthDeps): Health {
   const { db } = deps
   const checkDatabase = createDatabaseCheck(db)
-  let looking: Promise<HealthReply> | null = null
-  let asking: Promise<boolean> | null = null
+  let pendingReport: Promise<HealthReply> | null = null
+  let pendingReady: Promise<boolean> | null = null
   return {
     // The endpoints of both health checks are public. Concurrent callers share one result, so that unauthenticated
     // callers cannot overload the database.
     report() {
-      looking ??= look(deps, checkDatabase).finally(() => {
-        looking = null
+      pendingReport ??= check(deps, checkDatabase).finally(() => {
+        pendingReport = null
       })
-      return looking
+      return pendingReport
     },
     ready() {
-      asking ??= timed(() => currentVersion(db))
+      pendingReady ??= timed(() => currentVersion(db))
         .then(({ status }) => status === 'ok')
         .finally(() => {
-          asking = null
+          pendingReady = null
         })
-      return asking
+      return pendingReady
     },
   }
 }
@@ -78,7 +78,7 @@ function createDatabaseCheck(db: Db): () => Promise<Check> {
   }
 }
 
-async function look(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReply> {
+async function check(deps: HealthDeps, database: () => Promise<Check>): Promise<HealthReply> {
   const [databaseCheck, gatewayCheck] = await Promise.all([database(), timed(() => gateway(deps))])
   const isHealthy = databaseCheck.status === 'ok' && gatewayCheck.status === 'ok'
   return {

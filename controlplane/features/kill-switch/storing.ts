@@ -21,14 +21,14 @@ export type KillStoring = {
    * Stores a kill switch. Resolves to false when the first attempt failed; the attempts then continue until the kill
    * switch is stored or lifted. Never rejects.
    */
-  store(stop: AnnouncedKill): Promise<boolean>
+  store(announced: AnnouncedKill): Promise<boolean>
   /** Returns the announcements by one caller and source that are not stored yet, oldest first. */
   pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
   /**
    * Settles a kill switch that was lifted before it was stored, so that no replica stores it, and records its audit
    * event. Never rejects.
    */
-  settleLifted(stop: AnnouncedKill): Promise<void>
+  settleLifted(announced: AnnouncedKill): Promise<void>
   /**
    * Lifts the kill switches that are stored or announced at the time of the call. A kill switch that is announced
    * later stays in force, unless its id is `id`. The lift is one transaction. If the answer to the commit is lost,
@@ -99,22 +99,22 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
     actors.delete(id)
   }
 
-  async function tryToStore(stop: AnnouncedKill, isLate: boolean): Promise<boolean> {
+  async function tryToStore(announced: AnnouncedKill, isLate: boolean): Promise<boolean> {
     try {
-      await storeNow(stop, isLate)
+      await storeNow(announced, isLate)
       return true
     } catch (error) {
-      const { scope } = stop.announcement.entry
+      const { scope } = announced.announcement.entry
       log.error({ err: error, scope }, 'kill switch sent to the gateways but not stored, trying again')
       return false
     }
   }
 
-  function retryLater(stop: AnnouncedKill): void {
-    const { id } = stop.announcement
+  function retryLater(announced: AnnouncedKill): void {
+    const { id } = announced.announcement
     const retry = async () => {
       if (!hub.kill.isAnnounced(id)) return void actors.delete(id)
-      if (!(await tryToStore(stop, true))) retryLater(stop)
+      if (!(await tryToStore(announced, true))) retryLater(announced)
     }
     setTimeout(() => void retry(), RETRY_MS).unref()
   }
@@ -134,20 +134,20 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
   }
 
   return {
-    async store(stop) {
-      const { id } = stop.announcement
+    async store(announced) {
+      const { id } = announced.announcement
       const earlier = [...lifts]
       const isRetried = actors.has(id)
-      if (!isRetried) actors.set(id, setterOf(stop))
+      if (!isRetried) actors.set(id, setterOf(announced))
       await Promise.allSettled(earlier)
       // A lift on another replica may have removed the announcement.
       if (!hub.kill.isAnnounced(id)) return true
-      const isStored = await tryToStore(stop, isRetried)
-      if (!isStored && !isRetried) retryLater(stop)
+      const isStored = await tryToStore(announced, isRetried)
+      if (!isStored && !isRetried) retryLater(announced)
       return isStored
     },
     pendingOf: (setter) => hub.kill.announcements().filter(isSetBy(setter, actors)),
-    settleLifted: (stop) => settleLifted(deps, stop),
+    settleLifted: (announced) => settleLifted(deps, announced),
     async lift(change) {
       const lifting = liftNow(change, hub.kill.announcements().filter(isLiftedBy(change)))
       lifts.add(lifting)

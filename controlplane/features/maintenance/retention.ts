@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { CleanupReply } from '../../../core/wire/health.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { getOrg, type OrgRow } from '../../db/orgs.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { type Actor, systemActor } from '../audit/actor.ts'
@@ -101,7 +101,7 @@ function retentionDays(
 }
 
 async function locked(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
-  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await wait(RETRY_MS)) {
+  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await sleep(RETRY_MS)) {
     const done = await withMaintenanceLock(deps.db, () => cleanUp(deps, by))
     if (done !== undefined) return done.value
   }

@@ -27,8 +27,8 @@ export const gatewayApplier: Applier<'Gateway'> = {
       context.reads.gatewayChanged(object.fullName, { isBinding: isBindingChanged(row, object) })
       await write(context, object, row)
     }
-    const isStopChanged = await latch(context, object, scopes)
-    return accepted({ changed: isChanged || isStopChanged, gateways: [object.fullName] })
+    const isKillChanged = await latch(context, object, scopes)
+    return accepted({ changed: isChanged || isKillChanged, gateways: [object.fullName] })
   },
 
   async inForce({ q }, key) {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { type OperatorState, STATE_WAIT_MS, type StateQuery } from '../../../core/wire/operator/operator.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 
 /** Serves long polls for the state of this replica. */
 export type StateWatch = {
@@ -105,7 +105,5 @@ function revisionOf({
     ...rest,
     isCurrent: covered !== null && covered >= version,
   }))
-  return createHash('sha256')
-    .update(JSON.stringify([kills, shown, refused, failing]))
-    .digest('base64url')
+  return sha256(JSON.stringify([kills, shown, refused, failing])).toString('base64url')
 }

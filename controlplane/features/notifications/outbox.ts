@@ -3,8 +3,8 @@ import { newId } from '../../crypto/ids.ts'
 import type { Db } from '../../db/query.ts'
 import { createSerial } from '../../sync/serial.ts'
 import { createThrottle } from '../../sync/throttle.ts'
-import { waitAfter } from './back-off.ts'
 import type { Deliver, Delivery } from './delivery.ts'
+import { waitAfter } from './retry-schedule.ts'
 import {
   endMessage,
   type Leased,
@@ -60,7 +60,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
   let isStopping = false
   const running = new Map<Promise<void>, string>()
 
-  const look = createSerial(async () => {
+  const startDue = createSerial(async () => {
     if (isStopping) return
     await prepare(deps)
     const limit = IN_FLIGHT - running.size
@@ -90,7 +90,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
 
   /** Reads the outbox at once, because a finished delivery makes room for another message. */
   function next(): Promise<void> {
-    return look().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
+    return startDue().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
   }
 
   // Limits the reads when many approvals are opened in quick succession. One read covers all due messages.
@@ -105,7 +105,7 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
     purgeMessages(db, KEEP).catch((error: unknown) => log.error({ err: error }, 'outbox could not be purged'))
   }
 
-  const ears = await db.listen(OUTBOX_CHANNEL, wake)
+  const listening = await db.listen(OUTBOX_CHANNEL, wake)
   const timers = [setInterval(wake, POLL_MS), setInterval(purge, PURGE_MS)]
   wake()
   purge()
@@ -115,9 +115,9 @@ export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
       isStopping = true
       for (const timer of timers) clearInterval(timer)
       throttle[Symbol.dispose]()
-      await ears[Symbol.asyncDispose]()
+      await listening[Symbol.asyncDispose]()
       const cut = setTimeout(() => stop.abort(), STOP_GRACE_MS)
-      await look()
+      await startDue()
       await Promise.all(running.keys())
       clearTimeout(cut)
       stop.abort()

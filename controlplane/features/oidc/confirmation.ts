@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import type { Db } from '../../db/query.ts'
 import { claimIdentity, releaseIdentity, type UserIdentity } from './identity-store.ts'
 import type { Provider } from './provider.ts'
@@ -82,7 +82,7 @@ async function untilConfirmed(deps: ConfirmationDeps, userId: string): Promise<b
     if (claimed !== undefined) return await confirm(deps, claimed)
     const state = await identityState(deps.db, userId)
     if (state !== 'stale') return state === 'confirmed'
-    await delay(POLL_MS)
+    await sleep(POLL_MS)
   }
   throw unreachable()
 }

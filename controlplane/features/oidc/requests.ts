@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { sha256 } from '../../crypto/sha256.ts'
 import { randomToken } from '../../crypto/tokens.ts'
 import type { Binding } from './provider.ts'
 import { SignInError } from './sign-in-error.ts'
@@ -81,14 +80,14 @@ export function createSignInRequests(keyring: Keyring, nowMs: () => number): Sig
     begin(sealed) {
       const { challenge, loopbackPort, endsAt } = unseal(sealed, Request)
       const [id, cookie] = [randomToken(), randomToken()]
-      const cookieSha256 = sha256(cookie).toString('hex')
+      const cookieSha256 = sha256Hex(cookie)
       const state = seal({ kind: 'state', challenge, loopbackPort, endsAt, id, cookieSha256 })
       return { challenge, loopbackPort, cookie, binding: bindingOf(state, id) }
     },
-    cookieName: (state) => `svc_oidc_${createHash('sha256').update(state).digest('hex').slice(0, 16)}`,
+    cookieName: (state) => `svc_oidc_${sha256Hex(state).slice(0, 16)}`,
     open(state, cookies) {
       const { challenge, loopbackPort, id, cookieSha256 } = unseal(state, State)
-      const isOurs = cookies.some((value) => sha256(value).toString('hex') === cookieSha256)
+      const isOurs = cookies.some((value) => sha256Hex(value) === cookieSha256)
       if (!isOurs) throw new SignInError('other_browser')
       return { id, challenge, loopbackPort, binding: bindingOf(state, id) }
     },

@@ -35,7 +35,7 @@ export type Changes = Disposable & {
   listen(namespaces: Namespaces, listener: ChangeListener): () => void
 }
 
-const LOOK_MS = 500
+const POLL_MS = 500
 
 export function createChanges(deps: ChangesDeps): Changes {
   const watches = new Map<string, Watch>()
@@ -69,24 +69,24 @@ function createWatch(deps: ChangesDeps, namespaces: Namespaces): Watch {
   let known: Versions | null = null
   let timer: NodeJS.Timeout | undefined
 
-  const look = async () => {
+  const poll = async () => {
     const now = await versionsOf(deps, namespaces)
     const changed = known === null ? [] : changedKinds(known, now)
     known = now
     if (changed.length > 0) for (const { onChange } of listeners) onChange(changed)
   }
-  const turn = () => {
-    look()
+  const run = () => {
+    poll()
       .catch((error: unknown) => deps.log.warn({ err: error }, 'changes for the dashboard could not be read'))
       .finally(() => {
-        if (listeners.size > 0) timer = setTimeout(turn, LOOK_MS)
+        if (listeners.size > 0) timer = setTimeout(run, POLL_MS)
         else known = null
       })
   }
   return {
     listen(listener) {
       listeners.add(listener)
-      if (listeners.size === 1 && known === null) turn()
+      if (listeners.size === 1 && known === null) run()
       return () => {
         listeners.delete(listener)
         if (listeners.size > 0) return

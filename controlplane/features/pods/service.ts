@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { KnownPod, PodIdentityReport, PodRef } from '../../../core/wire/operator/pods.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { tokenTimes } from '../../crypto/token-times.ts'
 import { syncKeyOf } from '../../crypto/tokens.ts'
 import { labelsOf } from '../../db/namespaces.ts'
@@ -138,7 +138,7 @@ export function createPodIdentities(
     token: string,
     { isFresh, isUrgent = false, address }: TokenPresenter,
   ): Promise<PodPrincipal | undefined> {
-    const presented = { token, hash: sha256(token).toString('hex'), address, ...tokenTimes(token) }
+    const presented = { token, hash: sha256Hex(token), address, ...tokenTimes(token) }
     const use = isUrgent ? URGENT_CALL : CALL
     const { subject: pod, ageMs } = await tokens.of(presented, isFresh ? { maxAgeMs: 0 } : use)
     if (pod === null) return undefined

@@ -205,7 +205,7 @@ function check(deps: Pick<PoliciesDeps, 'knownAction'>, policyYaml: string): Che
     const tests = judgePolicyTests(parsed.document, deps.knownAction)
     return { parsed, tests, passed: tests.every((test) => test.passed) }
   } catch (error) {
-    if (error instanceof ChaperoneError && error.code === 'validation') throw namingField(error)
+    if (error instanceof ChaperoneError && error.code === 'validation') throw withFieldName(error)
     throw error
   }
 }
@@ -221,7 +221,7 @@ function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
       ...(tags === undefined ? {} : { tags: [...tags] }),
     } as ParsedPolicy['repeated'])
   } catch (error) {
-    if (error instanceof ChaperoneError && error.code === 'validation') throw namingField(error)
+    if (error instanceof ChaperoneError && error.code === 'validation') throw withFieldName(error)
     throw error
   }
 }
@@ -230,7 +230,7 @@ function assertAgree(parsed: ParsedPolicy, record: PolicyFields): void {
  * Prefixes the messages of the error with the field name `policyYaml`, because the messages contain only positions in
  * the text.
  */
-function namingField(error: ChaperoneError): ChaperoneError {
+function withFieldName(error: ChaperoneError): ChaperoneError {
   return validationError(
     (error.options.problems?.map(problemText) ?? [error.message]).map((text) => `policyYaml: ${text}`),
   )

@@ -1,5 +1,6 @@
-const FIRST_MS = 1_000
-const LONGEST_MS = 60_000
+import { backOffLimitMs } from '../../../core/state/back-off.ts'
+
+const LIMITS = { firstMs: 1_000, maxMs: 60_000 }
 
 /**
  * Returns the milliseconds to wait after `attempts` failed requests in a row. The wait is 1 s after the first failure
@@ -7,6 +8,6 @@ const LONGEST_MS = 60_000
  * requested a longer wait (`retryAfterS`, in seconds), returns the requested wait.
  */
 export function backOffMs(attempts: number, random: number, retryAfterS: number | null): number {
-  const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempts - 1, 10))
-  return Math.max(longest * (0.5 + random / 2), (retryAfterS ?? 0) * 1_000)
+  const limitMs = backOffLimitMs(attempts - 1, LIMITS)
+  return Math.max(limitMs * (0.5 + random / 2), (retryAfterS ?? 0) * 1_000)
 }

@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { sleep } from '../../../runtime/sleep.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Db } from '../../db/query.ts'
 import type { Send } from '../notifications/send.ts'
@@ -85,7 +85,7 @@ async function sendUntil(stop: AbortSignal, deps: Sending): Promise<void> {
       log.error({ err: error }, 'record export failed')
       return pollMs
     })
-    await wait(waitMs, undefined, { signal: stop }).catch(() => undefined)
+    await sleep(waitMs, stop)
   }
   await releaseLease(db, DESTINATION, by).catch((error: unknown) =>
     log.warn({ err: error }, 'lease of the record export not released'),

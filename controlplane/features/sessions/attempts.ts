@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 import { parseAddress } from '../../../core/request/address.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { isKnownAddress, rememberAddress } from './address-store.ts'
 import {
@@ -81,7 +81,7 @@ export async function countPasswordCheck(db: Db, userId: string): Promise<void> 
   if (waitS > 0) throw tooMany(waitS)
 }
 
-export async function forgetPasswordChecks(q: Query, userId: string): Promise<void> {
+export async function deletePasswordChecks(q: Query, userId: string): Promise<void> {
   await deleteAttempts(q, [passwordKey(userId).hash])
 }
 
@@ -89,7 +89,7 @@ export async function forgetPasswordChecks(q: Query, userId: string): Promise<vo
  * Deletes the counts of the account and of this machine's addresses after a password reset on this machine, because the
  * user signs in on this machine next.
  */
-export async function forgetAccountAttempts(
+export async function deleteAccountAttempts(
   q: Query,
   user: { readonly id: string; readonly email: string },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { RotatingKeyring } from '../../crypto/keyring.ts'
-import { sha256 } from '../../crypto/sha256.ts'
 import { loadSigningKeys, type SigningKeys } from '../../crypto/signing-keys.ts'
 import { syncKeyOf } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'

@@ -7,9 +7,9 @@ import {
   type PatternRule,
   permissionsOfAccessRule,
 } from '../../../core/decision/permissions/access-rules.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { sha256 } from '../../crypto/sha256.ts'
 import { randomToken, syncKeyOf } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'

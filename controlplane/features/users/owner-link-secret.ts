@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { OWNER_LINK_LIFE_MS } from '../../../core/wire/access/owner-link.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { matchesHash } from '../../crypto/tokens.ts'
 import type { KubeClient } from '../authentication/cluster/kube-client.ts'
 

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { randomToken } from '../../crypto/tokens.ts'
 import { requireOwnerLink } from '../../db/orgs.ts'
 import type { Db, Query } from '../../db/query.ts'

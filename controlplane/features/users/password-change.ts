@@ -5,7 +5,7 @@ import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import { validationError } from '../../http/input.ts'
 import { actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { countPasswordCheck, forgetPasswordChecks } from '../sessions/attempts.ts'
+import { countPasswordCheck, deletePasswordChecks } from '../sessions/attempts.ts'
 import { endSessionsOf, type StartedSession, startSession } from '../sessions/service.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { getUser, lockUser, type UserRow } from './rows.ts'
@@ -52,7 +52,7 @@ export function createPasswordChange(deps: PasswordChangeDeps): PasswordChange {
         const ended = { orgId, actor: actorOf(by), userId: user.id, email: user.email }
         await endApproverKeys(q, { ...ended, why: 'password_changed' })
         const session = await startSession(q, user, isPage)
-        await forgetPasswordChecks(q, user.id)
+        await deletePasswordChecks(q, user.id)
         const details = { email: user.email }
         await recordEvent(q, { orgId, actor: actorOf(by), type: 'user.password_changed', details })
         return session

@@ -4,7 +4,7 @@ import type { Db } from '../../db/query.ts'
 import { systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { findIdentityOf } from '../oidc/rows.ts'
-import { forgetAccountAttempts } from '../sessions/attempts.ts'
+import { deleteAccountAttempts } from '../sessions/attempts.ts'
 import { endSessionsOf } from '../sessions/service.ts'
 import { endApproverKeys } from './approver-keys.ts'
 import { findUserByEmail, lockUser } from './rows.ts'
@@ -38,7 +38,7 @@ export async function resetPassword(
     const { email } = user
     await setPasswordHash(q, user.id, passwordHash)
     await endSessionsOf(q, user.id)
-    await forgetAccountAttempts(q, user)
+    await deleteAccountAttempts(q, user)
     await endApproverKeys(q, { orgId, actor, userId: user.id, email, why: 'password_reset' })
     await recordEvent(q, { orgId, actor, type: 'user.password_reset', details: { email, user_id: user.id } })
     return { email }

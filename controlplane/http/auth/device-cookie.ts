@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 
 const PREFIX = 'svc_device_'
 /**

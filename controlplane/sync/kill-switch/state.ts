@@ -2,7 +2,7 @@ import { concernsGateway } from '../../../core/decision/kill-switch/kill-reach.t
 import { matchKill, unionEffective } from '../../../core/decision/kill-switch/kill-switch.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
-import { sha256Hex } from '../../crypto/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import type { StoredKills } from '../../features/kill-switch/store.ts'
 
 /** Kill state of one replica: the stored kill switches, and announced kill switches that are not stored yet. */

@@ -40,7 +40,7 @@ export type KillViewsDeps = {
 }
 
 /**
- * Maximum size of the announcements in one message, in characters of JSON. Gateways receive the other announced kill
+ * Maximum size of the announcements in one message, in bytes of JSON. Gateways receive the other announced kill
  * switches as if these were stored: gateways apply them, but do not return them to other replicas.
  */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
@@ -109,7 +109,7 @@ function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boo
 export function keptOf(announced: readonly KillAnnouncement[]): readonly KillAnnouncement[] {
   const measured = announced.map((each) => ({
     each,
-    bytes: JSON.stringify(each).length,
+    bytes: Buffer.byteLength(JSON.stringify(each)),
     isNarrow: normaliseScope(each.entry.scope) !== 'all',
   }))
   measured.sort((a, b) => Number(a.isNarrow) - Number(b.isNarrow) || a.bytes - b.bytes)

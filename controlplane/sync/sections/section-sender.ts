@@ -2,7 +2,7 @@ import { LIMITS } from '../../../core/wire/limits.ts'
 import type { Peer } from '../peer.ts'
 import type { SectionLibrary } from './library.ts'
 import { hasSameHashes } from './sections.ts'
-import { signManifest } from './signature.ts'
+import { signSectionIndex } from './signature.ts'
 
 /** Sends the section index of the read configuration to single processes. */
 export type SectionSender = {
@@ -38,7 +38,7 @@ export function createSectionSender(
       if (sent !== null && sent.epoch === epoch && hasSameHashes(sent, set)) return
       peer.sentSections = { epoch, hashes: set.hashes }
       peer.sentVersion = set.version
-      peer.send(signManifest(peer.syncKey, set, library.order))
+      peer.send(signSectionIndex(peer.syncKey, set, library.order))
     },
   }
 }

@@ -1,7 +1,7 @@
 import { sectionText } from '../../../core/snapshot/sections.ts'
 import { addressedEntry } from '../../../core/wire/gateway/addressed-entry.ts'
 import { type EntrySection, FIELD_ADDITIONS } from '../../../core/wire/gateway/field-additions.ts'
-import { sha256Hex } from '../../crypto/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { complete, inSteps, type Steps } from './steps.ts'
 
 /** JSON text of one section, and its SHA-256 in hex. Receivers with equal content share one object. */

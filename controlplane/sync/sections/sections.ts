@@ -1,6 +1,6 @@
 import { OWN_PERMISSIONS_SECTION, PERMISSION_SECTIONS } from '../../../core/snapshot/sections.ts'
 import type { AgentEntry, GatewaySection, PermissionEntry } from '../../../core/wire/gateway/sync.ts'
-import { sha256Hex } from '../../crypto/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { type AgentRow, isDemoAgent } from '../../features/agents/rows.ts'
 import type { GatewayRow } from '../../features/gateways/rows.ts'
 import type { PermissionRow } from '../../features/permissions/rows.ts'

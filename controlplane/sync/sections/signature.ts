@@ -11,7 +11,7 @@ type Beat = Extract<DownMessage, { type: 'beat' }>
  * Signs the section index with HMAC. `syncKey` comes from the row of the gateway: SHA-256 of `sync:` and the gateway's
  * token, 32 bytes.
  */
-export function signManifest(
+export function signSectionIndex(
   syncKey: Uint8Array,
   { version, hashes }: Pick<SectionSet, 'version' | 'hashes'>,
   order: StateOrder | null,

@@ -34,7 +34,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   const { db, log } = deps
   const run = (work: () => Promise<void>) =>
     void work().catch((error: unknown) => log.error({ err: error }, 'changes for gateways could not be read'))
-  const look = () => {
+  const refreshAll = () => {
     run(deps.refreshKill)
     run(deps.refreshConfiguration)
     run(deps.refreshVerdicts)
@@ -45,7 +45,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
   // Handlers by the payload of a notification. A payload without a handler starts with `MAILBOX_PAYLOAD` or is the id
   // of an approval.
   const byPayload = new Map([
-    ['', look],
+    ['', refreshAll],
     [KILL_PAYLOAD, () => run(deps.refreshKill)],
     [PODS_PAYLOAD, () => run(deps.refreshPods)],
     [PROCESSES_PAYLOAD, deps.onProcesses],
@@ -56,7 +56,7 @@ export async function watchChanges(deps: WatchDeps): Promise<AsyncDisposable> {
     if (payload.startsWith(MAILBOX_PAYLOAD)) deps.onMailbox(payload.slice(MAILBOX_PAYLOAD.length))
     else handle()
   })
-  const poll = setInterval(look, POLL_MS)
+  const poll = setInterval(refreshAll, POLL_MS)
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(poll)

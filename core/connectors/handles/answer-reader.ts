@@ -1,7 +1,7 @@
 import { createMemberReader, type MemberReader } from './member-reader.ts'
 
 /** Maximum number of bytes of a response that are searched for handles. */
-export const MAX_ANSWER_BYTES = 1024 * 1024
+const MAX_ANSWER_BYTES = 1024 * 1024
 const [LF, CR] = [0x0a, 0x0d]
 const DATA = [...new TextEncoder().encode('data:')]
 

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import { authorityText } from '../../request/authority-text.ts'
 import { API_VERSION } from '../schemas.ts'
 
 export type UnownedHostManifests = {
@@ -65,8 +66,7 @@ ${stringify(permission, YAML)}`
 }
 
 function egressText({ host, port, gateway, isOtherProtocol }: UnownedHostFacts): string {
-  const bracketed = host.includes(':') ? `[${host}]` : host
-  const entry = port === HTTPS_PORT ? bracketed : `${bracketed}:${port}`
+  const entry = authorityText(host, port, HTTPS_PORT)
   const egress = isOtherProtocol ? { tcp: [{ host, port }] } : { allowedHosts: [entry] }
   return `# Add to the manifest of Gateway ${gateway}: connections to the host are recorded but not decrypted.
 ${stringify({ spec: { egress } }, YAML)}`

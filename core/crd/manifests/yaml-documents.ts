@@ -8,7 +8,7 @@ export type YamlText = {
 }
 
 /** Maximum nesting depth, in open nodes of the YAML parser. A manifest needs about 40, a workload somewhat more. */
-export const MAX_OPEN = 300
+const MAX_OPEN = 300
 
 /** Error text for a document that is nested too deeply. */
 export const TOO_DEEP = 'the manifest is nested too deeply; a manifest needs about 40 levels'

@@ -6,7 +6,7 @@ import { namespaceOfScope } from './kill-switch.ts'
  * Maximum size of the kill switches that one gateway receives, in bytes of JSON. The bound is far below 4 MiB, because
  * a gateway closes its stream if a line has 4 MiB or more.
  */
-export const MAX_KILL_STATE_BYTES = 1024 * 1024
+const MAX_KILL_STATE_BYTES = 1024 * 1024
 const REASON_LENGTH = 200
 
 export type BoundedKills = {

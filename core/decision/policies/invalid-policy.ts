@@ -58,8 +58,8 @@ const RULE = { name: POLICY_INVALID, conditions: [], decision: 'deny' as const, 
 function contradicts(entry: PolicyEntry, tests: readonly PolicyTest[]): boolean {
   if (unknownActions(entry.document.scope.actions).length > 0) return true
   const policy = compilePolicy(entry)
-  const stopped = tests.filter(
+  const restrictive = tests.filter(
     ({ expect: { outcome } }) => outcome === 'deny' || outcome === 'requires_approval',
   )
-  return stopped.some((test) => !coversTest(policy, test))
+  return restrictive.some((test) => !coversTest(policy, test))
 }

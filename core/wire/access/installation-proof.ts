@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { withoutBrackets } from '../../request/authority-text.ts'
 
 /**
  * Content of the file INSTALLATION_KEY_FILE, the key of one installation. The file is in the home folder of the user
@@ -35,6 +36,6 @@ export type ProofSubject = {
  * so that a program at another address cannot relay the proof.
  */
 export function proofMessage(prover: Prover, { folder, nonce, address, port }: ProofSubject): string {
-  const host = address.replace(/^\[|\]$/g, '').replace(/^::ffff:(?=\d+\.)/i, '')
+  const host = withoutBrackets(address).replace(/^::ffff:(?=\d+\.)/i, '')
   return JSON.stringify(['chaperone proof', prover, folder, nonce, host, port])
 }

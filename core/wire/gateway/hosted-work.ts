@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { openWord } from '../open-word.ts'
+import { openEnum } from '../open-enum.ts'
 
 /** Maximum number of results in a report or a reply. */
 export const MAX_WORK_RESULTS = 50
@@ -16,7 +16,7 @@ export const WorkResult = z.object({
   /** Kind of the work, such as `response`, `run`, `session`, `scheduled_message` or `batch`. */
   kind: z.string().max(64),
   id: z.string().max(256),
-  outcome: openWord(['cancelled', 'failed', 'left']),
+  outcome: openEnum(['cancelled', 'failed', 'left']),
   /** HTTP status of the provider's response; null if there was none. */
   status: z.int().nullable(),
   /** Reason, as a sentence, why the work was not cancelled. */

@@ -4,7 +4,7 @@ import { ConnectorType } from '../../crd/connector-fields.ts'
 import { RuleDecisionSchema } from '../../crd/fields.ts'
 import { EnforcementLevelSchema } from '../../crd/gateway-fields.ts'
 import { isKillScope, KILL_SCOPE_FORMS } from '../../decision/kill-switch/kill-switch.ts'
-import { openWord } from '../open-word.ts'
+import { openEnum } from '../open-enum.ts'
 import { Instance } from './instance.ts'
 
 /** Status of an approval in the gateway's internal API (spec 4.2; see the extension table of the README). */
@@ -57,7 +57,7 @@ export const PinView = z.object({
   /** Kind of the state, such as `head commit`. */
   state: z.string().max(200),
   value: z.string().max(500).nullable(),
-  fixed_by: openWord(['gateway', 'request']).nullable(),
+  fixed_by: openEnum(['gateway', 'request']).nullable(),
 })
 
 /** Effect classes of a request, including `unknown` if the classes of an action are unknown. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RecordSchema } from '../../record.ts'
 import { LIMITS } from '../limits.ts'
-import { openWord } from '../open-word.ts'
+import { openEnum } from '../open-enum.ts'
 
 /**
  * Range of sequence numbers whose records are not stored. Without `reason`, the records were never written, neither by
@@ -14,7 +14,7 @@ export const LostRange = z
     process_id: z.string().max(128),
     from: z.int().nonnegative(),
     to: z.int().nonnegative(),
-    reason: openWord(['refused', 'unreadable']).optional(),
+    reason: openEnum(['refused', 'unreadable']).optional(),
   })
   .refine(({ from, to }) => from <= to, '"from" must not be greater than "to"')
 

@@ -4,7 +4,7 @@ export type VersionRelation = 'same' | 'newer' | 'older' | 'unsupported' | 'unkn
 /** Number of earlier minor versions whose gateways the control plane supports. */
 const SUPPORTED_MINORS = 2
 
-export function versionRelation(theirs: string | null, ours: string): VersionRelation {
+function versionRelation(theirs: string | null, ours: string): VersionRelation {
   const [their, our] = [numbersOf(theirs), numbersOf(ours)]
   if (their === null || our === null) return 'unknown'
   const differing = our.findIndex((number, index) => number !== their[index])

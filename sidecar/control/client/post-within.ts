@@ -1,4 +1,4 @@
-import { sleep } from '../../process/sleep.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import type { ControlClient, ControlReply } from './client.ts'
 
 /**

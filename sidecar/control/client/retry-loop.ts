@@ -1,5 +1,5 @@
 import type { BackOff } from '../../../core/state/back-off.ts'
-import { sleep } from '../../process/sleep.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 
 /** Repeats an attempt, with a growing pause after each, while work is pending. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { ActionSpec, actionFromSpec } from '../../../core/action/spec.ts'
 import type { Connector, ExecuteRequest } from '../../../core/connectors/connector.ts'
@@ -7,6 +6,7 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { DownMessage, ResultBody } from '../../../core/wire/gateway/sync.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { createLru } from '../../collections/lru.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
@@ -54,11 +54,11 @@ export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Or
  * snapshot, and its token is then already spent.
  */
 const NEWS_MS = 2_000
-const LOOK_MS = 20
+const POLL_MS = 20
 
 async function agentIsKnown(agent: string, { snapshot, clock }: ExecutorDeps['ports']): Promise<void> {
   const until = clock.monotonicMs() + NEWS_MS
-  while (snapshot()?.agentsByName.has(agent) !== true && clock.monotonicMs() < until) await delay(LOOK_MS)
+  while (snapshot()?.agentsByName.has(agent) !== true && clock.monotonicMs() < until) await sleep(POLL_MS)
 }
 
 export type OrderRequest = {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { HoldBody, SpendReply } from '../../../core/wire/gateway/hold.ts'
 import type { ApprovalCard } from '../../../core/wire/gateway/internal.ts'
 import type { VerdictMessage } from '../../../core/wire/gateway/sync.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import type { HoldOutcome } from '../../pipeline/ports.ts'
 import type { Log } from '../../process/log.ts'
-import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 import type { HoldClient } from './hold-client.ts'
 
@@ -141,7 +141,7 @@ export class HoldGroup {
       if (await this.#deps.calls.leave(this.#approval?.id ?? '', { binding, asker })) return
       const ms = backoff.next()
       waited += ms
-      await sleep(ms, new AbortController().signal)
+      await sleep(ms)
     }
   }
 
@@ -195,7 +195,7 @@ export class HoldGroup {
       }
       const ms = backoff.next()
       waited += ms
-      await sleep(ms, new AbortController().signal)
+      await sleep(ms)
     }
   }
 

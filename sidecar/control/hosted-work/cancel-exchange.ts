@@ -1,4 +1,5 @@
 import { cancelRequest } from '../../../core/connectors/hosted-work/started-work.ts'
+import { authorityText } from '../../../core/request/authority-text.ts'
 import { Exchange } from '../../pipeline/exchange.ts'
 import { isAnswered } from '../../pipeline/phases.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
@@ -57,7 +58,7 @@ function exchangeOf(
   const { scheme, host, port } = work.at
   const { method, target, headers, body } = given.request
   const standard = scheme === 'https' ? 443 : 80
-  const authority = (host.includes(':') ? `[${host}]` : host) + (port === standard ? '' : `:${port}`)
+  const authority = authorityText(host, port, standard)
   const request = { method, target, host: authority, headers, ...(body === undefined ? {} : { body }) }
   return new Exchange({
     ...gatewayParts(request, { ...given, scheme, agent: agent.name }),

@@ -1,4 +1,5 @@
 import type { KillSubject } from '../../../core/decision/kill-switch/kill-switch.ts'
+import { backOffLimitMs } from '../../../core/state/back-off.ts'
 import type { Clock } from '../../../core/state/clock.ts'
 import {
   type HostedWorkReport,
@@ -44,6 +45,7 @@ type Outcome = Pick<WorkResult, 'outcome' | 'status' | 'detail' | 'request_id'>
 
 const MAX_IN_FLIGHT = 8
 const ATTEMPTS = 4
+const RETRY = { firstMs: 500, maxMs: 4_000 }
 const REPORT_MS = 50
 const MAX_KEPT = 1_000
 
@@ -100,7 +102,7 @@ export function createCancellations(deps: CancellationsDeps): Cancellations {
 }
 
 function pauseAfter(failures: number): number {
-  return 500 * 2 ** failures
+  return backOffLimitMs(failures, RETRY)
 }
 
 /** Registry of cancellations in progress, and of their results while a kill switch covers the work. */

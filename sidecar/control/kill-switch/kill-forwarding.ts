@@ -29,7 +29,7 @@ export type KillForwardingDeps = {
 export function createKillForwarding({ kill, commands, random, nowMs }: KillForwardingDeps): KillForwarding {
   /** Calls in flight that lift a kill switch, by scope. */
   const lifts = new Map<string, Promise<unknown>>()
-  const unforwarded = (scope: string) => kill.unforwarded().find((stop) => stop.entry.scope === scope)
+  const unforwarded = (scope: string) => kill.unforwarded().find((local) => local.entry.scope === scope)
 
   /**
    * Sends a kill switch to the control plane. `isRetry` is true when the control plane may have stored the kill switch
@@ -38,8 +38,12 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
   async function send({ id, entry }: LocalKillSwitch, isRetry: boolean): Promise<CommandReply> {
     const { scope, reason, since } = entry
     const ageMs = Math.max(0, Math.round(nowMs() - Date.parse(since)))
-    const stop = isRetry ? { id, retried_after_ms: ageMs } : { id }
-    const reply = await commands({ command: 'kill-switch', input: { active: true, scope, reason }, stop })
+    const forwarded = isRetry ? { id, retried_after_ms: ageMs } : { id }
+    const reply = await commands({
+      command: 'kill-switch',
+      input: { active: true, scope, reason },
+      stop: forwarded,
+    })
     if (reply.status === 200 && isStored(reply)) kill.setForwarded(id, orderOf(reply))
     return reply
   }
@@ -48,31 +52,31 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
     random,
     isPending: () => kill.unforwarded().length > 0,
     attempt: async () => {
-      await Promise.all(kill.unforwarded().map((stop) => send(stop, true)))
+      await Promise.all(kill.unforwarded().map((local) => send(local, true)))
     },
   })
 
   return {
     async activate(scope) {
       await lifts.get(scope)
-      const stop = unforwarded(scope)
+      const local = unforwarded(scope)
       // A concurrent call has lifted the kill switch.
-      if (stop === undefined) return { status: 200, body: {} }
-      const reply = await send(stop, false)
+      if (local === undefined) return { status: 200, body: {} }
+      const reply = await send(local, false)
       repeater.wakeLater()
       return reply
     },
     async lift(scope, reason) {
-      const stop = kill.localKillSwitch(scope)
+      const local = kill.localKillSwitch(scope)
       const input = { active: false, scope, ...(reason === '' ? {} : { reason }) }
       const lifted = commands({
         ...{ command: 'kill-switch', input },
-        ...(stop === undefined ? {} : { stop: { id: stop.id } }),
+        ...(local === undefined ? {} : { stop: { id: local.id } }),
       })
       lifts.set(scope, lifted)
       try {
         const reply = await lifted
-        if (reply.status === 200) kill.clearLifted(scope, stop?.id)
+        if (reply.status === 200) kill.clearLifted(scope, local?.id)
         return reply
       } finally {
         if (lifts.get(scope) === lifted) lifts.delete(scope)

@@ -114,7 +114,7 @@ export function createKillState(deps: KillStateDeps): KillState {
    * Returns the kill switch of an exchange. Requests of the gateway itself that cancel work are exempt, because a kill
    * switch causes them.
    */
-  const stopOfExchange = (exchange: Exchange) =>
+  const killOfExchange = (exchange: Exchange) =>
     exchange.system?.kind !== 'cancel' ? match(subjectOf(exchange, state.gateway)) : null
   const without = (scope: string) => state.local.filter((entry) => entry.scope !== scope)
   const localKillSwitchOf = (local: Local): LocalKillSwitch => ({ id: local.id, entry: entryOf(local) })
@@ -128,7 +128,7 @@ export function createKillState(deps: KillStateDeps): KillState {
     state = { ...state, ...changes }
     unite()
     // Exchanges are cut before the write, because a kill switch must not wait for the disk.
-    const cut = effective.length === 0 ? 0 : deps.live.cut(stopOfExchange)
+    const cut = effective.length === 0 ? 0 : deps.live.cut(killOfExchange)
     save(deps, state)
     return cut
   }

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../core/wire/limits.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import type { Log } from '../../process/log.ts'
-import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 import type { ControlClient } from '../client/client.ts'
 import { type Batch, createBatchUpload, Deferred, type RecordSink } from './batch-upload.ts'
@@ -102,7 +102,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
       const last = running.then(async () => {
         while ((await attempt()) && !isAway && deferredMs === null);
       })
-      await Promise.race([last, sleep(ms, new AbortController().signal)])
+      await Promise.race([last, sleep(ms)])
     },
   }
 }

@@ -1,5 +1,5 @@
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { sha256Hex } from '../../process/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { type ControlClient, jsonOf } from '../client/client.ts'
 
 /**

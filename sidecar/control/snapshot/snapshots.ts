@@ -4,9 +4,9 @@ import type { Clock } from '../../../core/state/clock.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
 import type { AckBody, DownMessage } from '../../../core/wire/gateway/sync.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { isoNow } from '../../process/clock.ts'
 import type { Log } from '../../process/log.ts'
-import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 import type { ControlClient } from '../client/client.ts'
 import { fetchChanged, SectionIndexRefused, SectionReplaced } from './section-fetch.ts'
@@ -23,7 +23,7 @@ export type Snapshots = {
    * Applies a section index. A newer index replaces one that is not applied yet. An index that is older than an earlier
    * one comes from a replica that lags, and is ignored. Returns at once.
    */
-  offer(manifest: SectionIndex): void
+  offer(index: SectionIndex): void
   /**
    * Returns the position of the configuration for acknowledgements. From the position, a replica detects that it lacks
    * newer configuration.
@@ -64,14 +64,14 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   }
 
   /** Retries until the index is applied, refused or superseded. */
-  async function settle(manifest: SectionIndex, signal: AbortSignal): Promise<void> {
+  async function settle(index: SectionIndex, signal: AbortSignal): Promise<void> {
     const backoff = createControlBackOff(deps.random)
     for (let failures = 1; !signal.aborted; failures++) {
       try {
-        return await apply(manifest)
+        return await apply(index)
       } catch (error) {
-        if (error instanceof SectionIndexRefused) return refuse(manifest.version, error)
-        logFailure(error, manifest.version, failures)
+        if (error instanceof SectionIndexRefused) return refuse(index.version, error)
+        logFailure(error, index.version, failures)
       }
       await sleep(backoff.next(), signal)
     }
@@ -113,10 +113,10 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   return {
     current: () => current,
     report: () => (order === null ? {} : { config_order: order }),
-    offer(manifest) {
-      if (isLate(manifest, order)) return ignore(manifest)
-      order = manifest.order ?? order
-      wanted = manifest
+    offer(index) {
+      if (isLate(index, order)) return ignore(index)
+      order = index.order ?? order
+      wanted = index
       if (isRunning) attempt.abort()
       else void run()
     },

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import { beatMacText, sectionIndexMacText } from '../../../core/wire/gateway/sync-mac.ts'
-import { sha256 } from '../../process/sha256.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 
 /** Verifies that a section index or heartbeat comes from the control plane that enrolled this gateway's token. */
 export type MacCheck = (message: Extract<DownMessage, { type: 'sections' | 'beat' }>) => boolean

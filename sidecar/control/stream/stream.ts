@@ -1,7 +1,7 @@
 import type { BackOff } from '../../../core/state/back-off.ts'
 import type { Clock } from '../../../core/state/clock.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import type { Log } from '../../process/log.ts'
-import { sleep } from '../../process/sleep.ts'
 import { createControlBackOff } from '../back-off.ts'
 import type { ControlClient } from '../client/client.ts'
 import { createDeferredHandlers, type GatewayHandlers } from './deferred-handlers.ts'

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { portsOfHost } from '../../../core/capture/host-names.ts'
+import { authorityText } from '../../../core/request/authority-text.ts'
 import type { Credentials } from '../../pipeline/credentials.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
 import type { Reply } from '../../pipeline/reply.ts'
@@ -30,9 +31,7 @@ export type Passthrough = {
  */
 export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void {
   const { socket, authority } = passthrough
-  const target = authority.host.includes(':')
-    ? `[${authority.host}]:${authority.port}`
-    : `${authority.host}:${authority.port}`
+  const target = authorityText(authority.host, authority.port)
   const abort = new AbortController()
   const onClose = (): void => abort.abort(new Error('the client closed the connection'))
   socket.once('close', onClose)

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 import { normaliseHost, parseAuthority } from '../../../core/request/authority.ts'
+import { authorityText } from '../../../core/request/authority-text.ts'
 import { headerValue } from '../../../core/request/headers.ts'
 import type { Credentials } from '../../pipeline/credentials.ts'
-import { Exchange } from '../../pipeline/exchange.ts'
-import { EMPTY_BODY } from '../body-intake.ts'
+import type { Exchange } from '../../pipeline/exchange.ts'
+import { newConnectExchange } from '../connect-exchange.ts'
 import type { ConnectionDeadline } from '../connection-deadline.ts'
 import { rejectConnection } from '../connection-rejection.ts'
 import type { FrontDeps } from '../deps.ts'
@@ -207,25 +208,14 @@ async function withAddress(deps: TransparentDeps, arrival: Arrival): Promise<Arr
 async function recordUnsupported(deps: TransparentDeps, arrival: Arrival, what: string): Promise<void> {
   const { credentials, port } = arrival
   const host = arrival.host ?? arrival.address
-  const target = `${host?.includes(':') === true ? `[${host}]` : (host ?? 'unknown')}:${port ?? 0}`
+  const target = authorityText(host ?? 'unknown', port ?? 0)
   const detail = `${what} is not supported; connect with TLS and a server name, or add host and port to egress.tcp`
   const isUnowned = host !== null && port !== null && deps.isUnowned(host, port)
-  const exchange = new Exchange({
+  const exchange = newConnectExchange({
     id: deps.newRequestId(),
-    acceptedAt: performance.now(),
-    timeMs: Date.now(),
-    kind: 'tunnel',
-    transport: 'connect',
-    raw: {
-      method: 'CONNECT',
-      target,
-      rawHeaders: [],
-      httpVersion: '1.1',
-      scheme: 'https',
-      sources: host === null ? {} : { connectAuthority: target },
-    },
+    target,
+    sources: host === null ? {} : { connectAuthority: target },
     credentials,
-    body: EMPTY_BODY,
     reply: createDiscardingReply(),
     abort: new AbortController(),
     problem: { code: 'malformed_request', detail, ...(isUnowned ? { reason: 'unknown_host' } : {}) },

@@ -1,7 +1,7 @@
 import { type BoundHeader, boundHeaders } from '../../../core/connectors/binding/bound-headers.ts'
 import { fingerprintText } from '../../../core/connectors/binding/request-fingerprint.ts'
 import { requiredView } from '../../../core/decision/policies/required-groups.ts'
-import { sha256Hex } from '../../process/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { outgoingOf } from '../outgoing.ts'
 import type { Decided } from '../phases.ts'
 import { boundBody } from './bound-body.ts'

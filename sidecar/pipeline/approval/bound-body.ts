@@ -4,7 +4,7 @@ import { parseBody } from '../../../core/request/body/body.ts'
 import { boundaryOf, readParts } from '../../../core/request/body/multipart.ts'
 import { isRefusal, type RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers.ts'
-import { sha256Hex } from '../../process/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { bodyHash } from '../body/body-hash.ts'
 import type { Parsed } from '../phases.ts'
 

@@ -4,7 +4,7 @@ import type { Decision, DecisionInput } from '../../../core/decision/decision.ts
 import { shownEnvironment } from '../../../core/decision/facts/environment.ts'
 import { ACCOUNT_HEADERS } from '../../../core/request/header-names.ts'
 import type { HeldBy } from '../../../core/wire/gateway/hold.ts'
-import { sha256Hex } from '../../process/sha256.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { describeUnread } from '../body/unread-body.ts'
 import type { Decided } from '../phases.ts'
 import { primaryInput } from '../record/record-audit.ts'

@@ -1,6 +1,7 @@
-import { createHash, hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Sliced } from '../../../core/sliced.ts'
 import { LIMITS } from '../../../core/wire/limits.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
 
@@ -10,7 +11,7 @@ const known = new WeakMap<Buffer, string>()
 
 /** Returns the SHA-256 of a body in hexadecimal. The cache contains the hash when `hashBody` has computed it. */
 export function bodyHash(bytes: Buffer): string {
-  return known.get(bytes) ?? remember(bytes, hash('sha256', bytes))
+  return known.get(bytes) ?? remember(bytes, sha256Hex(bytes))
 }
 
 /** Hashes a long body in slices and caches the result. A call of `bodyHash` alone would block the event loop. */

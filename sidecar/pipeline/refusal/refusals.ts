@@ -1,6 +1,7 @@
-import { hash } from 'node:crypto'
 import type { TrafficRecord } from '../../../core/record.ts'
+import { splitAuthority, withoutBrackets } from '../../../core/request/authority-text.ts'
 import type { Refusal, RefusalRow } from '../../../core/state/refusal-windows.ts'
+import { sha256Hex } from '../../../runtime/sha256.ts'
 import { createLru } from '../../collections/lru.ts'
 import { primaryAction } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
@@ -24,7 +25,6 @@ export type Refusals = RefusalPort & {
   close(): void
 }
 
-const PORT = /:\d{1,5}$/
 /** Reason of a request whose client disconnected before a response. */
 const LEFT = 'left'
 /** Maximum number of cached record ids, each of the first refusal of an agent at a host that no connector owns. */
@@ -153,7 +153,7 @@ function refusalOf(exchange: Exchange): Refusal {
   const host = request?.host ?? raw.sources.connectAuthority ?? raw.sources.sni ?? ''
   if (outcome.denyReason === UNOWNED) {
     // Refusals are grouped by host, independent of port and protocol.
-    const target = request?.host ?? host.replace(PORT, '').replace(/^\[|\]$/g, '')
+    const target = request?.host ?? withoutBrackets(splitAuthority(host).host)
     return { action: null, target, rule: null, reason: UNOWNED, isJudged: true }
   }
   return {
@@ -175,7 +175,7 @@ function timeOf(exchange: Exchange): string {
  * target.
  */
 function hashOf(text: string): number {
-  return Number.parseInt(hash('sha256', text).slice(0, 13), 16)
+  return Number.parseInt(sha256Hex(text).slice(0, 13), 16)
 }
 
 const aggregateRows = new WeakMap<RefusalRecord, AggregateRow>()

@@ -21,21 +21,21 @@ export type Evaluations = {
 }
 
 /**
- * Creates the evaluation functions. `naming`: the stages that classify the request and decide about it. `entering`: the
+ * Creates the evaluation functions. `deciding`: the stages that classify the request and decide about it. `entering`: the
  * stages that apply the current snapshot before a repeated evaluation.
  */
 export function createEvaluations({
   entering,
-  naming,
+  deciding,
 }: {
   readonly entering: Stages<Read, Routed>
-  readonly naming: Stages<Governed, Decided>
+  readonly deciding: Stages<Governed, Decided>
 }): Evaluations {
   const evaluate = (exchange: Routed): Eventual<Evaluated> => {
     // For a host without a connector, the stage `route` has decided.
     if (exchange.connector === undefined) return exchange
     startEvaluation(exchange)
-    return naming.run(exchange)
+    return deciding.run(exchange)
   }
   return { evaluate, renew: entering.next({ name: 'evaluate', isQuick: true, run: evaluate }).run }
 }

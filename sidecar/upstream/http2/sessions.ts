@@ -89,7 +89,7 @@ export function createSessions(dialer: Dialer, options: SessionsOptions = {}): S
   }
 
   function sweep(): void {
-    for (const of of known.values()) for (const session of of) look(session)
+    for (const of of known.values()) for (const session of of) ageSession(session)
     if (known.size > 0) return
     clearInterval(state.timer)
     state.timer = undefined
@@ -137,7 +137,7 @@ function isUseless(session: UpstreamSession): boolean {
  * Increases the age of one session. Retires an old or idle session. A retired session that has not closed by itself is
  * destroyed at the next sweep.
  */
-function look(session: UpstreamSession): void {
+function ageSession(session: UpstreamSession): void {
   session.age += 1
   session.quiet += 1
   if (session.isOver && session.calls === 0) session.destroy()

@@ -20,7 +20,7 @@ export function startApprover(laptop: Laptop): Approver {
   const approve = async (id: string) => {
     if (!state.isStopped) await laptop.api('POST', PATH, { id, approved: true })
   }
-  const look = async () => {
+  const poll = async () => {
     const { body } = await laptop.api('GET', `${PATH}?status=pending&limit=500`)
     for (const card of body['approvals'] as readonly Card[]) {
       const seconds = delays.get(card.agent)
@@ -31,7 +31,7 @@ export function startApprover(laptop: Laptop): Approver {
   }
   const looking = (async () => {
     while (!state.isStopped) {
-      await look()
+      await poll()
       await new Promise((resolve) => setTimeout(resolve, 250))
     }
   })()

@@ -73,7 +73,7 @@ export async function startTrap(): Promise<Trap> {
   }
 }
 
-/** Of its own for each name, so that connections to it are told apart. */
+/** Separate for each name, so that connections are distinguishable. */
 function addressOf(name: string, hosts: Map<string, string>): string {
   const known = hosts.get(name)
   if (known !== undefined) return known

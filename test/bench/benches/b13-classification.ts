@@ -169,7 +169,7 @@ class Quietest {
 
 const SPIN_US = 10
 
-/** As long as a naming takes, with nothing allocated: what is above it in the 99th percentile is the machine's. */
+/** As long as a classification takes, with nothing allocated: what is above it in the 99th percentile is the machine's. */
 function spin(): void {
   const until = process.hrtime.bigint() + BigInt(SPIN_US * 1_000)
   while (process.hrtime.bigint() < until);

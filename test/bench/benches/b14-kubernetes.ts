@@ -15,7 +15,7 @@ import { type Served, serve } from '../../support/processes.ts'
 import type { Bench } from '../main.ts'
 import { reviewTimes } from '../support/admission-reviews.ts'
 import { type DurableBed, startDurableBed, startPlane, stopAll } from '../support/durable-bed.ts'
-import { heardBy, startGatewayStreams } from '../support/gateway-listeners.ts'
+import { receivedBy, startGatewayStreams } from '../support/gateway-listeners.ts'
 import { quantile } from '../support/load.ts'
 import { untilQuiet } from '../support/measure.ts'
 import { absolute, type Row } from '../support/report.ts'
@@ -26,7 +26,7 @@ const TOKEN = 'operator-token-of-the-bench'
 
 /**
  * On a real kube-apiserver, with two operators and a control plane: from the start of `kubectl patch` until each of 1,000
- * gateway streams is told to refuse everything, and how long the API server waits for the webhook.
+ * gateway streams receives the kill switch for everything, and how long the API server waits for the webhook.
  */
 export const kubernetes: Bench = async (context) => {
   const tools = await kubeTools()
@@ -62,9 +62,9 @@ async function measured(world: World): Promise<Row[]> {
     for (const name of ['one', 'two']) running.push(await startOperator(world, { plane, tokenFile, name }))
     const listeners = await startGatewayStreams(bed, plane, 1_000)
     running.push(listeners)
-    const stops = await stopped(world, { plane, listeners, times: isQuick ? 5 : 50 })
+    const killSwitches = await killSwitchRows(world, { plane, listeners, times: isQuick ? 5 : 50 })
     const reviews = await webhook(cluster, isQuick ? 200 : 4_000)
-    return [...stops, ...reviews]
+    return [...killSwitches, ...reviews]
   } finally {
     await stopAll(running.reverse())
   }
@@ -89,7 +89,7 @@ async function startOperator({ server }: Pick<World, 'server'>, given: Start): P
 
 type Installation = { readonly plane: Served; readonly listeners: Served; readonly times: number }
 
-async function stopped(world: World, { plane, listeners, times }: Installation): Promise<Row[]> {
+async function killSwitchRows(world: World, { plane, listeners, times }: Installation): Promise<Row[]> {
   const each: number[] = []
   const last: number[] = []
   const patches: number[] = []
@@ -108,7 +108,7 @@ async function stopped(world: World, { plane, listeners, times }: Installation):
   const half = (values: readonly number[]) => quantile(sorted(values), 0.5)
   return [
     absolute('B14', 'kubectl patch to refusal, 1,000 streams, each: p50 ms', half(each), null),
-    absolute('B14', `the same: p99 ms of ${times} stops`, p99(each), 500),
+    absolute('B14', `the same: p99 ms of ${times} kill switches`, p99(each), 500),
     absolute('B14', 'the last of 1,000: p99 ms', p99(last), 500),
     absolute('B14', 'of these kubectl itself, until it ended: p50 ms', half(patches), null),
     absolute('B14', 'kubectl itself: p99 ms', p99(patches), null),
@@ -118,7 +118,7 @@ async function stopped(world: World, { plane, listeners, times }: Installation):
 
 /** Milliseconds from the start of kubectl to each stream's line. */
 async function switched({ server, kubectl }: World, listeners: Served, active: boolean) {
-  const heard = heardBy(listeners, active)
+  const received = receivedBy(listeners, active)
   // The expectation has to be there before the news.
   await sleep(20)
   const killSwitch = { active, ...(active && { reason: 'bench' }) }
@@ -135,9 +135,9 @@ async function switched({ server, kubectl }: World, listeners: Served, active: b
   if (code !== 0) throw new Error(`kubectl patch: ${stderr}`)
   const late = AbortSignal.timeout(30_000)
   const lost = new Promise<never>((_, reject) => {
-    late.onabort = () => reject(new Error('not every stream heard of the stop within 30 s'))
+    late.onabort = () => reject(new Error('not every stream received the kill switch within 30 s'))
   })
-  return { delays: (await Promise.race([heard, lost])).map(since), patchMs }
+  return { delays: (await Promise.race([received, lost])).map(since), patchMs }
 }
 
 async function webhook({ client }: Cluster, count: number): Promise<Row[]> {

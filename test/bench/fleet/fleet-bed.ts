@@ -1,6 +1,6 @@
 import { freePort } from '../../../controlplane/cli/postgres/free-port.ts'
-import { sha256 } from '../../../controlplane/crypto/sha256.ts'
 import { syncKeyOf } from '../../../controlplane/crypto/tokens.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { type Served, serve } from '../../support/processes.ts'
 import { type DurableBed, startPlane } from '../support/durable-bed.ts'
 

@@ -16,7 +16,7 @@ type Configuration = {
 }
 
 /**
- * Asks the webhook as the API server does, by the address and the authority that its configuration names, over `lanes`
+ * Asks the webhook as the API server does, by the address and the CA that its configuration names, over `lanes`
  * connections that stay open: pods that tenants bring, in turns. Milliseconds of each answer, in ascending order.
  */
 export async function reviewTimes(

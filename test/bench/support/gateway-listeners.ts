@@ -15,9 +15,9 @@ export function startGatewayStreams(
   return serve(STREAMS, { PORT: String(plane.port), TOKEN: token, STREAMS: String(count) })
 }
 
-/** When each stream is told that something (or nothing) is stopped, in nanoseconds of `process.hrtime`. */
-export function heardBy({ child }: Served, isStopped: boolean): Promise<readonly bigint[]> {
-  const heard = new Promise<bigint[]>((resolve, reject) => {
+/** Times at which each stream received an active (or no) kill switch, in nanoseconds of `process.hrtime`. */
+export function receivedBy({ child }: Served, isActive: boolean): Promise<readonly bigint[]> {
+  const received = new Promise<bigint[]>((resolve, reject) => {
     const onMessage = (message: { type: string; at: readonly string[] }): void => {
       if (message.type === 'gone') reject(new Error('a stream was cut'))
       if (message.type !== 'heard') return
@@ -26,6 +26,6 @@ export function heardBy({ child }: Served, isStopped: boolean): Promise<readonly
     }
     child.on('message', onMessage)
   })
-  child.send({ type: 'expect', stopped: isStopped })
-  return heard
+  child.send({ type: 'expect', stopped: isActive })
+  return received
 }

@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { openSocket } from '../../support/tunnel.ts'
 
 /**
- * N gateway processes that hear and acknowledge, and do nothing else: a process of its own. Environment: PORT, TOKEN,
- * STREAMS. Says `ready` when every stream was told the stops in force, `gone` when one is cut. The message
- * `{type: 'expect', stopped}` is answered `{type: 'heard', at}`: when each stream was told that something (or nothing)
- * is stopped, in nanoseconds of the monotonic clock, which all processes of a machine share.
+ * N gateway processes in one process, which receive and acknowledge messages and do nothing else. Environment: PORT, TOKEN,
+ * STREAMS. Sends `ready` when every stream received the kill state, `gone` when one is cut. The message
+ * `{type: 'expect', stopped}` is answered `{type: 'heard', at}`: when each stream received an active (or no)
+ * kill switch, in nanoseconds of the monotonic clock, which all processes of a machine share.
  */
 const PORT = Number(process.env['PORT'])
 const TOKEN = process.env['TOKEN'] ?? ''
@@ -28,7 +28,7 @@ for (let from = 0; from < STREAMS; from += 50) {
 }
 process.send?.({ type: 'ready', port: 0 })
 
-/** Resolves with the first word about stops. */
+/** Resolves with the first kill state. */
 async function listenTo(index: number): Promise<void> {
   const socket = await openSocket(PORT)
   socket.write(
@@ -68,8 +68,8 @@ function hear(index: number, isStopped: boolean): void {
 }
 
 /**
- * Gateways have machines of their own, these share one process: what they say does not delay what they hear. After all
- * have heard, or 100 ms after the first.
+ * Gateways have machines of their own, these share one process: acknowledgements must not delay what they receive. After all
+ * have received it, or 100 ms after the first.
  */
 function acknowledgeSoon(index: number, seq: number): void {
   if (unacknowledged.size === 0) setTimeout(acknowledgeAll, 100)

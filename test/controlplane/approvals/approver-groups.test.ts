@@ -361,9 +361,9 @@ test('sixteen concurrent answers on two replicas: no answer is lost, and there i
   const stream = await openStream(replica, gateway)
   for (const required of ['security+finance', 'security!+finance!']) {
     const held = await hold(required)
-    const people = Array.from({ length: 16 }, (_, index) => member(index < 15 ? 'security' : 'finance'))
+    const approvers = Array.from({ length: 16 }, (_, index) => member(index < 15 ? 'security' : 'finance'))
     const replies = await Promise.all(
-      people.map((who, index) => answer(held.id, who, true, index % 2 === 0 ? replica : second)),
+      approvers.map((who, index) => answer(held.id, who, true, index % 2 === 0 ? replica : second)),
     )
     expect(replies.filter(({ body }) => body['status'] === 'approved')).toHaveLength(1)
     const accepted = replies.filter(({ status }) => status === 200).length

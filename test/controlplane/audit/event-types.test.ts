@@ -299,8 +299,8 @@ describe('the kill switch', () => {
     ])
     const v1 = '/api/v1/org/kill-switch'
     await must(agent.call, 'POST', '/api/v1/actions', { action_spec: RISKY })
-    const stop = await rowsOf(() => must(agent.call, 'POST', v1, { active: true, reason: 'too much' }))
-    const [activated, ...cancelled] = stop.rows
+    const activation = await rowsOf(() => must(agent.call, 'POST', v1, { active: true, reason: 'too much' }))
+    const [activated, ...cancelled] = activation.rows
     expect(activated).toMatchObject({
       ...{ event_type: 'kill_switch.activated', ...ofAgent(null) },
       details: { scope: 'all', activated_by: agent.name, reason: 'too much' },

@@ -43,7 +43,7 @@ async function types(...given: Parameters<typeof change>): Promise<string[]> {
 }
 
 describe('every change over the dashboard leaves its events, and no others', () => {
-  test('people', async () => {
+  test('users', async () => {
     const users = '/api/dashboard/users'
     expect(
       await types('POST', users, { action: 'invite', email: 'new@example.com', role: 'member' }),

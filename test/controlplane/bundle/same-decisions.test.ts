@@ -71,7 +71,7 @@ async function must(where: TestInstallation, method: string, path: string, body?
   return answer
 }
 
-/** What each agent is told about each action, with names in the place of ids. */
+/** The answers to each agent about each action, with names in place of ids. */
 async function decisions(where: TestInstallation): Promise<readonly Record<string, unknown>[]> {
   const { body } = await must(where, 'GET', '/api/dashboard/policies')
   const names = new Map(

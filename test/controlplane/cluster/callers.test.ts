@@ -25,7 +25,7 @@ import { caller, startControlPlane, type TestControlPlane } from '../routes/star
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const PATH = '/api/dashboard/proxy-approvals'
 
-describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT})`, () => {
+describe.skipIf(kubeAssets() === null)(`users of a cluster (${KUBE_ASSETS_HINT})`, () => {
   let kube: KubeApiServer
   let cluster: Cluster
   let postgres: TestPostgres
@@ -46,7 +46,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     cluster.createRaw({ base: RBAC, plural: 'rolebindings' }, namespace, {
       metadata: { name: `${role}-${name}` },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
-      subjects: [{ kind: 'ServiceAccount', name, namespace: 'people' }],
+      subjects: [{ kind: 'ServiceAccount', name, namespace: 'users' }],
     })
 
   const role = (name: string, rules: object[]) =>
@@ -55,16 +55,16 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     ...{ apiGroups: ['chaperone.dev'], resources: [resource], verbs },
   })
   const as = async (name: string) =>
-    caller(plane.url, { authorization: `Bearer ${await accountToken('people', name)}` })
+    caller(plane.url, { authorization: `Bearer ${await accountToken('users', name)}` })
 
   beforeAll(async () => {
     ;[kube, postgres] = await Promise.all([startKubeApiServer(), workerPostgres()])
     cluster = openCluster(kube)
-    for (const name of ['chaperone-system', 'people', 'team', 'other']) await cluster.namespace(name)
+    for (const name of ['chaperone-system', 'users', 'team', 'other']) await cluster.namespace(name)
     const accounts = { base: '/api/v1', plural: 'serviceaccounts' }
     await cluster.createRaw(accounts, 'chaperone-system', { metadata: { name: 'chaperone-control-plane' } })
     for (const name of ['ann', 'bob', 'eve', 'pat', 'una', 'vic', 'zoe'])
-      await cluster.createRaw(accounts, 'people', { metadata: { name } })
+      await cluster.createRaw(accounts, 'users', { metadata: { name } })
     await role('reviews', [
       { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
       { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
@@ -94,10 +94,10 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       })
     const system = { kind: 'ServiceAccount', name: 'chaperone-control-plane', namespace: 'chaperone-system' }
     await everywhere('reviews', system)
-    await everywhere('objects', { kind: 'ServiceAccount', name: 'pat', namespace: 'people' })
-    await everywhere('every-right', { kind: 'ServiceAccount', name: 'una', namespace: 'people' })
-    await everywhere('user-admin', { kind: 'ServiceAccount', name: 'zoe', namespace: 'people' })
-    await everywhere('reader', { kind: 'ServiceAccount', name: 'zoe', namespace: 'people' })
+    await everywhere('objects', { kind: 'ServiceAccount', name: 'pat', namespace: 'users' })
+    await everywhere('every-right', { kind: 'ServiceAccount', name: 'una', namespace: 'users' })
+    await everywhere('user-admin', { kind: 'ServiceAccount', name: 'zoe', namespace: 'users' })
+    await everywhere('reader', { kind: 'ServiceAccount', name: 'zoe', namespace: 'users' })
     await bind('team', 'approver', 'ann')
     await bind('team', 'reader', 'bob')
     await bind('team', 'viewer', 'vic')
@@ -176,7 +176,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect(await hasMembers('night-shift', '')).toBe(false)
     expect(await hasMembers('day-shift', 'team')).toBe(false)
     // It may read approvals, and not answer them.
-    expect(await hasMembers('system:serviceaccounts:people', 'team')).toBe(false)
+    expect(await hasMembers('system:serviceaccounts:users', 'team')).toBe(false)
   })
 
   test('answer what waits in the namespaces where they may, under their own names', async () => {
@@ -190,7 +190,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       expect([refused.status, (await stateOf(id))?.status]).toEqual([404, 'pending'])
     }
     expect((await ann('POST', PATH, { id: own, approved: true })).status).toBe(200)
-    const name = 'system:serviceaccount:people:ann'
+    const name = 'system:serviceaccount:users:ann'
     expect(await stateOf(own)).toEqual({ status: 'approved', by: name })
     const { rows } = await database.query(
       `select user_id as "userId", details->>'responded_by' as by from audit_events
@@ -278,7 +278,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
   })
 
   test('ask for status, traffic and an explanation with the rights of a viewer in one namespace', async () => {
-    const token = await accountToken('people', 'vic')
+    const token = await accountToken('users', 'vic')
     const program = cliProgram()
     const chaperone = async (...args: string[]) => {
       const env = { ...process.env, CHAPERONE_URL: plane.url, CHAPERONE_TOKEN: token }
@@ -307,13 +307,13 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
   test('are not authenticated with a token that the cluster does not confirm, or with another audience', async () => {
     const made = await cluster.client.call<{ status: { token: string } }>({
       method: 'POST',
-      path: '/api/v1/namespaces/people/serviceaccounts/ann/token',
+      path: '/api/v1/namespaces/users/serviceaccounts/ann/token',
       body: {
         ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
         spec: { audiences: ['chaperone-control-plane'] },
       },
     })
-    const token = await accountToken('people', 'ann')
+    const token = await accountToken('users', 'ann')
     for (const wrong of [made.status.token, `${token.slice(0, -4)}AAAA`, 'x', 'a.b.c']) {
       const answer = await caller(plane.url, { authorization: `Bearer ${wrong}` })('GET', PATH)
       expect(answer.status).toBe(401)
@@ -322,7 +322,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
   })
 
   test('are not authenticated when a governed pod presents the token of a ServiceAccount with rights', async () => {
-    await cluster.createRaw({ base: '/api/v1', plural: 'pods' }, 'people', {
+    await cluster.createRaw({ base: '/api/v1', plural: 'pods' }, 'users', {
       metadata: { name: 'agent' },
       spec: {
         serviceAccountName: 'ann',
@@ -332,11 +332,11 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     })
     const pod = await cluster.client.call<{ metadata: { uid: string } }>({
       method: 'GET',
-      path: '/api/v1/namespaces/people/pods/agent',
+      path: '/api/v1/namespaces/users/pods/agent',
     })
     const made = await cluster.client.call<{ status: { token: string } }>({
       method: 'POST',
-      path: '/api/v1/namespaces/people/serviceaccounts/ann/token',
+      path: '/api/v1/namespaces/users/serviceaccounts/ann/token',
       body: {
         ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
         spec: { boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'agent', uid: pod.metadata.uid } },
@@ -345,7 +345,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     const bot = caller(plane.url, { authorization: `Bearer ${made.status.token}` })
     expect((await bot('GET', PATH)).status).toBe(200)
     await database.query(
-      `insert into pod_identities (pod_uid, namespace, name, agent, gateway) values ($1, 'people', 'agent', 'people/ann', 'people/default')`,
+      `insert into pod_identities (pod_uid, namespace, name, agent, gateway) values ($1, 'users', 'agent', 'users/ann', 'users/default')`,
       [pod.metadata.uid],
     )
     expect((await bot('GET', PATH)).status).toBe(401)
@@ -358,7 +358,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
     expect((await ann('GET', PATH)).status).toBe(200)
     await database.query(
       `insert into pod_identities (pod_uid, namespace, name, agent, gateway, service_account, deleted_at)
-       values ('uid-of-agent-0', 'people', 'agent-0', 'people/agent', 'people/default', 'ann', clock_timestamp())`,
+       values ('uid-of-agent-0', 'users', 'agent-0', 'users/agent', 'users/default', 'ann', clock_timestamp())`,
     )
     for (const call of [ann, await as('ann')]) {
       const answers = [
@@ -396,7 +396,7 @@ describe.skipIf(kubeAssets() === null)(`people of a cluster (${KUBE_ASSETS_HINT}
       new Set([401]),
       new Set([503]),
     ])
-    expect(await present(agents[1], await accountToken('people', 'zoe'))).toBe(200)
+    expect(await present(agents[1], await accountToken('users', 'zoe'))).toBe(200)
     for (const agent of agents) await agent.destroy()
   })
 

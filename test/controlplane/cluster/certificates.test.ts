@@ -22,8 +22,8 @@ import { startControlPlane, type TestControlPlane } from '../routes/start.ts'
 const RBAC = '/apis/rbac.authorization.k8s.io/v1'
 const PATH = '/api/dashboard/proxy-approvals'
 const CALLER = { 'x-service-caller': 'certificate' }
-const people = createTestCa('people of the cluster')
-const strangers = createTestCa('people of the cluster')
+const userCa = createTestCa('users of the cluster')
+const strangers = createTestCa('users of the cluster')
 
 describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE_ASSETS_HINT})`, () => {
   let kube: KubeApiServer
@@ -43,7 +43,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'chaperone-certificates-'))
     const clientCa = join(folder, 'clients.crt')
-    await writeFile(clientCa, people.cert)
+    await writeFile(clientCa, userCa.cert)
     ;[kube, postgres] = await Promise.all([
       startKubeApiServer({ args: [`--client-ca-file=${clientCa}`] }),
       workerPostgres(),
@@ -78,7 +78,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
     await writeFile(join(folder, 'token'), made.status.token)
     await writeFile(join(folder, 'ca.crt'), kube.caPem)
     const published = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication'
-    await eventually('the cluster publishes its authority', async () => {
+    await eventually('the cluster publishes its CA', async () => {
       const found = await cluster.client
         .call<{ data?: object }>({ method: 'GET', path: published })
         .catch(() => null)
@@ -102,7 +102,7 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
       await database.query(
         "insert into agents (id, org_id, name) select 'agt_1', id, 'team/bot' from orgs on conflict do nothing",
       )
-      const { status } = await ask(people.issue('ann'), CALLER)
+      const { status } = await ask(userCa.issue('ann'), CALLER)
       if (status === 200) return true
       await plane.close()
       return null
@@ -136,14 +136,14 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
   }
 
   test('are their callers, with the rights that RBAC gives them', async () => {
-    expect((await ask(people.issue('ann'), CALLER)).status).toBe(200)
-    expect((await ask(people.issue('ann'), CALLER, 'POST')).status).toBe(404)
-    const eve = await ask(people.issue('eve'), CALLER)
+    expect((await ask(userCa.issue('ann'), CALLER)).status).toBe(200)
+    expect((await ask(userCa.issue('ann'), CALLER, 'POST')).status).toBe(404)
+    const eve = await ask(userCa.issue('eve'), CALLER)
     expect([eve.status, eve.text]).toEqual([403, expect.stringContaining('a role of the cluster to eve')])
   })
 
   test('are not agents: the name of a ServiceAccount that a governed pod uses is nobody’s', async () => {
-    const bot = people.issueTo({
+    const bot = userCa.issueTo({
       commonNames: ['system:serviceaccount:team:bot'],
       organizations: ['system:masters'],
     })
@@ -158,12 +158,12 @@ describe.skipIf(kubeAssets() === null)(`client certificates of a cluster (${KUBE
 
   test.each<[string, () => { cert: string; key: string } | null, Record<string, string>]>([
     ['without a certificate', () => null, CALLER],
-    ['of another authority of the same name', () => strangers.issue('ann'), CALLER],
-    ['by itself, as a browser would send it', () => people.issue('ann'), {}],
-    ['asked for otherwise', () => people.issue('ann'), { 'x-service-caller': 'token' }],
+    ['of another CA of the same name', () => strangers.issue('ann'), CALLER],
+    ['by itself, as a browser would send it', () => userCa.issue('ann'), {}],
+    ['asked for otherwise', () => userCa.issue('ann'), { 'x-service-caller': 'token' }],
     [
       'beside a token that is nobody’s',
-      () => people.issue('ann'),
+      () => userCa.issue('ann'),
       { ...CALLER, authorization: 'Bearer svc_x' },
     ],
   ])('is nobody %s', async (_what, identity, headers) => {

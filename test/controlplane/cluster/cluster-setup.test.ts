@@ -24,26 +24,23 @@ let close: () => Promise<void>
 beforeEach(async () => {
   stored = { secret: null, ownerLink: null, configMap: null, calls: [], status: null }
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-setup-'))
-  const authority = createServerCa(createKeyring(Buffer.alloc(32, 1)), Date.now())
-  const server = createServer(
-    issueServerCertificate(authority, ['127.0.0.1'], Date.now()),
-    (request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => {
-        stored.calls.push(`${request.method} ${request.url?.split('?')[0]} ${request.headers.authorization}`)
-        const answer = stored.status === null ? serve(request, Buffer.concat(chunks).toString()) : null
-        response.writeHead(stored.status ?? (answer === null ? 404 : 200), {
-          'content-type': 'application/json',
-        })
-        response.end(JSON.stringify(answer ?? { message: 'no' }))
+  const ca = createServerCa(createKeyring(Buffer.alloc(32, 1)), Date.now())
+  const server = createServer(issueServerCertificate(ca, ['127.0.0.1'], Date.now()), (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      stored.calls.push(`${request.method} ${request.url?.split('?')[0]} ${request.headers.authorization}`)
+      const answer = stored.status === null ? serve(request, Buffer.concat(chunks).toString()) : null
+      response.writeHead(stored.status ?? (answer === null ? 404 : 200), {
+        'content-type': 'application/json',
       })
-    },
-  )
+      response.end(JSON.stringify(answer ?? { message: 'no' }))
+    })
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
-  await writeFile(join(folder, 'ca.crt'), authority.caPem)
+  await writeFile(join(folder, 'ca.crt'), ca.caPem)
   await writeFile(join(folder, 'token'), 'pod-token\n')
   env = {
     POD_NAMESPACE: 'chaperone-system',
@@ -92,7 +89,7 @@ async function setUp(): Promise<{ code: number; out: string; err: string }> {
   return { code, out: lines.out.join('\n'), err: lines.err.join('\n') }
 }
 
-test('the first run makes every key and publishes the authority that the servers will show', async () => {
+test('the first run makes every key and publishes the CA of the servers', async () => {
   const { code, out } = await setUp()
   expect(code).toBe(0)
   const data = dataOfSecret()

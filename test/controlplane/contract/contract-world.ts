@@ -42,16 +42,16 @@ export async function startContractWorld(): Promise<ContractWorld> {
   const { world, submit } = here
   const { plane, admin, sql } = world
   const owner = await person(plane, 'owner')
-  const people = { owner } as Record<Role, { readonly id: string; readonly call: Call }>
+  const users = { owner } as Record<Role, { readonly id: string; readonly call: Call }>
   for (const role of ['admin', 'member', 'viewer'] as const) {
     const email = `${role}@example.com`
     const { body } = await admin('POST', '/api/dashboard/users', { action: 'invite', email, role })
-    people[role] = await person(plane, role, { invite_token: at(body, 'invite_token') })
+    users[role] = await person(plane, role, { invite_token: at(body, 'invite_token') })
   }
   const agent = await world.agent({ capabilities: ['org:kill_switch', 'agents:register', 'audit:read'] })
   const stranger = await world.agent()
-  const calls = Object.entries(people).map(([role, { call }]) => [role, call])
-  const ids = Object.entries(people).map(([role, { id }]) => [role, id])
+  const calls = Object.entries(users).map(([role, { call }]) => [role, call])
+  const ids = Object.entries(users).map(([role, { id }]) => [role, id])
   const late = "clock_timestamp() - interval '1 s'"
   return {
     ...{ here, agent, stranger },

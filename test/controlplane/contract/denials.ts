@@ -48,7 +48,7 @@ function bodyOf(row: string): unknown {
   return row.startsWith('GET') ? undefined : {}
 }
 
-/** What looks like an agent's key is told that agents do not answer approvals: that is a 403. */
+/** A text with the form of an agent key gets 403: agents do not answer approvals. */
 function unlessApprover(row: string): string | null {
   return row.endsWith('/respond') ? null : 'Unauthorized'
 }

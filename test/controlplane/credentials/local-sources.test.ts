@@ -251,10 +251,10 @@ describe('a file', () => {
       eventually(`change ${count} of ${id}`, async () =>
         changed.filter((one) => one === id).length >= count ? true : null,
       )
-    // The first look counts: the Connector reads the file after it.
+    // The first poll counts: the Connector reads the file after it.
     await seen('one', 1)
     await seen('two', 1)
-    expect([watch.isLookedAt('one'), watch.isLookedAt('other')]).toEqual([true, false])
+    expect([watch.isPolled('one'), watch.isPolled('other')]).toEqual([true, false])
     writeFileSync(path, 'ab')
     await seen('one', 2)
     await seen('two', 2)

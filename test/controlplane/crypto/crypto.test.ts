@@ -8,8 +8,8 @@ import { parseMasterKeys } from '../../../controlplane/crypto/master-keys.ts'
 import { createPasswords } from '../../../controlplane/crypto/password.ts'
 import { pooledRandom } from '../../../controlplane/crypto/random.ts'
 import { readOrCreateToken, readSecretFile } from '../../../controlplane/crypto/secret-files.ts'
-import { sha256 } from '../../../controlplane/crypto/sha256.ts'
 import { issueAgentKey, issueUserKey, matchesHash } from '../../../controlplane/crypto/tokens.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 
 describe('random bytes from the pool', () => {
   test('are used once for any requested lengths, and are independent', () => {

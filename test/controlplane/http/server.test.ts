@@ -2,12 +2,12 @@ import { connect } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { sha256 } from '../../../controlplane/crypto/sha256.ts'
 import type { AuthDeps } from '../../../controlplane/http/auth/authenticate.ts'
 import { createRateWindow } from '../../../controlplane/http/rate-window.ts'
 import { route } from '../../../controlplane/http/route.ts'
 import { createHttpServer } from '../../../controlplane/http/server.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 
 let handled = 0
 const count = async () => ({ handled: ++handled })

@@ -95,12 +95,12 @@ test('the CA of servers cannot issue CA certificates', () => {
 test('a configured certificate is served, and the error of a missing file names the setting', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'chaperone-tls-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const authority = createServerCa(keyring, Date.now())
-  const { cert, key } = issueServerCertificate(authority, ['own.example.com'], Date.now())
+  const ca = createServerCa(keyring, Date.now())
+  const { cert, key } = issueServerCertificate(ca, ['own.example.com'], Date.now())
   const files = { certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
   await expect(openTls(files, { keyring, log })).rejects.toThrow(/^TLS_CERT_FILE: cannot read .*ENOENT/)
   await Promise.all([writeFile(files.certFile, cert), writeFile(files.keyFile, key)])
-  expect(await visit(await serve(files), authority.caPem, 'own.example.com')).toBe('DNS:own.example.com')
+  expect(await visit(await serve(files), ca.caPem, 'own.example.com')).toBe('DNS:own.example.com')
 })
 
 test('beside the own hosts, a certificate from files is served to clients that request its hosts, also after its renewal', async () => {
@@ -197,12 +197,12 @@ test('the own hosts keep the own certificate when a certificate of files has a w
 })
 
 test('a host that a renewed certificate no longer has gets the own certificate and the present client CAs', async () => {
-  const people = createTestCa('people')
-  const trusted = { clientCa: [people.cert] }
+  const userCa = createTestCa('users')
+  const trusted = { clientCa: [userCa.cert] }
   const names = ['kept.example.com', 'dropped.example.com'] as const
   const started = await serveBeside(HOSTS, names, () => trusted.clientCa)
   const { port, server, write, publicCa, own } = started
-  const identity = people.issue('ann')
+  const identity = userCa.issue('ann')
   /** Returns whether the server trusts the client certificate of a connection for the host. */
   const isTrusted = async (servername: string) => {
     const accepted = once(server, 'secureConnection') as Promise<[TLSSocket]>

@@ -24,7 +24,7 @@ const audits = async (type: string) => {
   return rows.map((row) => row.details)
 }
 
-describe('a stop', () => {
+describe('a kill switch', () => {
   test('reaches connected gateways, which acknowledge: 2 of 2; and is lifted again', async () => {
     const streams = [
       await openStream(replica, gateway, { acks: true }),
@@ -166,7 +166,7 @@ describe('sources are latched', () => {
     expect(last?.['sources']).toEqual(expect.arrayContaining(['dashboard', 'gateway:default/local']))
   })
 
-  test('a member may stop but not lift', async () => {
+  test('a member may activate but not lift', async () => {
     const member = person()
     expect((await set({ active: true, scope: 'agent:m' }, member)).status).toBe(200)
     const reply = await set({ active: false, scope: 'agent:m' }, member)
@@ -177,7 +177,7 @@ describe('sources are latched', () => {
   })
 
   test.each(['connector:', 'team:x', 'a b', 'agent: '])(
-    'the scope %j is refused and stops nothing',
+    'the scope %j is refused and activates nothing',
     async (scope) => {
       const reply = await set({ active: true, scope })
       expect(reply.status).toBe(400)
@@ -195,7 +195,7 @@ describe('sources are latched', () => {
           kind: 'Gateway',
           metadata: { name: 'tenant', namespace: 'team' },
         },
-        spec: { killSwitch: { active, reason: 'tenant stop' } },
+        spec: { killSwitch: { active, reason: 'tenant' } },
       },
     })
     const put = (active: boolean) =>

@@ -11,7 +11,7 @@ import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, type Replica, startWorld, type World } from '../sync/harness.ts'
 
-/* Lifts and stops that overtake each other, in a database whose transactions begin when the test says. */
+/* Lifts and activations of kill switches that overtake each other, in a database whose transactions begin when the test says. */
 let world: World
 let replica: Replica
 let gateway: Enrolled
@@ -112,7 +112,7 @@ describe.each(LIFTS)('a lift by %s', (_, lift) => {
     stream.close()
   })
 
-  test('that fails leaves both the earlier stop and the later one', async () => {
+  test('that fails leaves both the earlier kill switch and the later one', async () => {
     const { db, close, release } = gatedDb()
     const killSwitch = killSwitchOn(db)
     await killSwitch.set(change('earlier'))
@@ -130,12 +130,12 @@ describe.each(LIFTS)('a lift by %s', (_, lift) => {
     const { db, close, release } = gatedDb()
     const killSwitch = killSwitchOn(db)
     const gate = close()
-    const stops = [
+    const activations = [
       killSwitch.set(change('first')),
       killSwitch.set(change('second', { scope: 'agent:other' })),
     ]
     gate.fail()
-    for (const stop of stops) expect(await stop).toMatchObject({ stored: false })
+    for (const activation of activations) expect(await activation).toMatchObject({ stored: false })
     release()
     expect(replica.hub.kill.announcements()).toHaveLength(2)
     const reply = await killSwitch.set(change('lift', lift))
@@ -157,9 +157,9 @@ test('a lift by one source leaves the kill switch of another that is not stored 
   const { db, close, release } = gatedDb()
   const killSwitch = killSwitchOn(db)
   const gate = close()
-  const stops = ['api', 'cli'].map((source) => killSwitch.set(change(source, { source })))
+  const activations = ['api', 'cli'].map((source) => killSwitch.set(change(source, { source })))
   gate.fail()
-  await Promise.all(stops)
+  await Promise.all(activations)
   release()
   const reply = await killSwitch.set(change('lift', { active: false, source: 'api' }))
   expect(reply.effective.map(({ source }) => source)).toEqual(['cli'])

@@ -59,20 +59,20 @@ test('over the API, while the database hangs, one caller has 100 and others go o
       person({ role: 'admin', email: 'ann@example.com' }),
       person({ role: 'admin', email: 'bob@example.com' }),
     ]
-    const stop = (who: typeof ann, scope: string) =>
+    const activate = (who: typeof ann, scope: string) =>
       replica.user(who, 'POST', '/api/dashboard/kill-switch', { active: true, scope, reason: 'r' })
     await locker.query('begin; lock table kill_switches in access exclusive mode')
-    for (let n = 0; n < 100; n++) expect((await stop(ann, `agent:a${n}`)).status).toBe(200)
-    const refused = await stop(ann, 'agent:late')
+    for (let n = 0; n < 100; n++) expect((await activate(ann, `agent:a${n}`)).status).toBe(200)
+    const refused = await activate(ann, 'agent:late')
     expect([refused.status, JSON.stringify(refused.body)]).toEqual([
       503,
       expect.stringContaining('100 kill switches'),
     ])
     const others = [
-      await stop(ann, 'all'),
-      await stop(ann, 'all'),
-      await stop(ann, 'agent:A5'),
-      await stop(bob, 'agent:late'),
+      await activate(ann, 'all'),
+      await activate(ann, 'all'),
+      await activate(ann, 'agent:A5'),
+      await activate(bob, 'agent:late'),
     ]
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     expect(others[3]?.body['warning']).toMatch(/102 kill switches of this replica are not stored yet/)

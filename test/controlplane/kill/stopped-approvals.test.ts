@@ -31,10 +31,10 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 const admin = person({ role: 'admin', email: 'root@example.com' })
-const stop = (active: boolean, scope: string, on = replica) =>
+const setKillSwitch = (active: boolean, scope: string, on = replica) =>
   on.user(admin, 'POST', '/api/dashboard/kill-switch', { active, scope, reason: 'drill' })
 afterEach(async () => {
-  for (const { scope } of replica.hub.kill.effective()) await stop(false, scope)
+  for (const { scope } of replica.hub.kill.effective()) await setKillSwitch(false, scope)
 })
 
 type Held = { readonly id: string; readonly body: HoldBody; readonly of: Enrolled }
@@ -66,7 +66,7 @@ const CANCELLED = {
 test('a kill switch cancels pending approvals, notifies the gateway and is audited; its lift restores no approval', async () => {
   const stream = await openStream(replica, gateway, { acks: true })
   const held = await hold()
-  await stop(true, 'all')
+  await setKillSwitch(true, 'all')
   expect(await rowOf(held.id)).toEqual(CANCELLED)
   const { verdict } = await stream.next('verdict', (m) => m.verdict.id === held.id)
   expect(verdict).toMatchObject({ status: 'cancelled', note: 'Kill switch active: drill' })
@@ -78,7 +78,7 @@ test('a kill switch cancels pending approvals, notifies the gateway and is audit
     },
   })
   expect((await answer(held.id)).status).toBe(409)
-  await stop(false, 'all')
+  await setKillSwitch(false, 'all')
   expect((await answer(held.id)).status).toBe(409)
   expect(await spend(held)).toEqual({ spent: false, status: 'cancelled' })
   const again = await ask(held.body)
@@ -92,8 +92,8 @@ test('an unused approval is cancelled too; a used one stays unchanged', async ()
   for (const { id } of [unused, used]) await answer(id)
   await answer(denied.id, false)
   expect(await spend(used)).toEqual({ spent: true, status: 'approved' })
-  await stop(true, 'all')
-  await stop(false, 'all')
+  await setKillSwitch(true, 'all')
+  await setKillSwitch(false, 'all')
   expect(await spend(unused)).toEqual({ spent: false, status: 'cancelled' })
   expect(await rowOf(used.id)).toMatchObject({ status: 'approved' })
   expect(await rowOf(denied.id)).toMatchObject({ status: 'denied' })
@@ -111,8 +111,8 @@ test('an approval that only some groups have answered is cancelled with their an
   const respond = (group: string) =>
     replica.user(member(group), 'POST', '/api/dashboard/proxy-approvals', { id: held.id, approved: true })
   expect((await respond('a')).body).toMatchObject({ status: 'pending' })
-  await stop(true, 'all')
-  await stop(false, 'all')
+  await setKillSwitch(true, 'all')
+  await setKillSwitch(false, 'all')
   expect((await respond('b')).status).toBe(409)
   const again = (await ask(held.body)).body['approval'] as ApprovalCard
   expect(again).toMatchObject({ status: 'pending', answered_groups: [] })
@@ -145,11 +145,11 @@ describe('the scope', () => {
     ['agent:codehost', false],
   ])('%j covers the approval: %s', async (scope, isCovered) => {
     const held = await hold(mine)
-    await stop(true, scope)
+    await setKillSwitch(true, scope)
     expect((await rowOf(held.id))['status']).toBe(isCovered ? 'cancelled' : 'pending')
     const again = await ask({ ...held.body, binding: held.body.binding.replace(/^./, 'f') })
     expect(again.status).toBe(isCovered ? 403 : 200)
-    await stop(false, scope)
+    await setKillSwitch(false, scope)
     await replica.db.query("update approvals set expires_at = now() where status = 'pending'")
   })
 
@@ -160,7 +160,7 @@ describe('the scope', () => {
       replica.orgId,
     ])
     const held = await hold({ agent: 'by-id' })
-    await stop(true, `agent:${id}`)
+    await setKillSwitch(true, `agent:${id}`)
     expect((await rowOf(held.id))['status']).toBe('cancelled')
     expect((await ask(held.body)).status).toBe(403)
   })
@@ -171,7 +171,7 @@ describe('the scope', () => {
       `insert into connectors (id, org_id, name, type, spec) values ($1, $2, 'team/named', 'codehost', '{"type":"codehost"}')`,
       [newId('connector'), replica.orgId],
     )
-    await stop(true, 'connector:team/named')
+    await setKillSwitch(true, 'connector:team/named')
     expect((await rowOf(old.id))['status']).toBe('cancelled')
   })
 })
@@ -232,16 +232,16 @@ describe('every source of a kill switch', () => {
 
   test('another replica', async () => {
     const held = await hold()
-    await stop(true, 'all', second)
+    await setKillSwitch(true, 'all', second)
     expect((await rowOf(held.id))['status']).toBe('cancelled')
-    await stop(false, 'all', second)
+    await setKillSwitch(false, 'all', second)
   })
 })
 
 test('no approval is opened, joined or used under a kill switch, and the refusal names it', async () => {
   const [pending, approved] = [await hold(), await hold()]
   await answer(approved.id)
-  await stop(true, 'connector:codehost')
+  await setKillSwitch(true, 'connector:codehost')
   for (const { body } of [pending, approved, { body: holdBody({ binding: 'c'.repeat(64) }) }]) {
     const refused = await ask(body)
     expect(refused).toMatchObject({
@@ -265,7 +265,7 @@ test('holds and answers that race with kill switches on two replicas leave no ap
       holdBody({ binding: newId('hold').padEnd(64, '0').slice(-64), agent: `racer-${round}` }),
     )
     await Promise.all([
-      stop(true, `agent:racer-${round}`, round % 2 === 0 ? replica : second),
+      setKillSwitch(true, `agent:racer-${round}`, round % 2 === 0 ? replica : second),
       ...bodies.map((body, index) => ask(body, gateway, index % 2 === 0 ? replica : second)),
       ...before.map(({ id }, index) => answer(id, true, index % 2 === 0 ? replica : second)),
     ])
@@ -277,7 +277,7 @@ test('holds and answers that race with kill switches on two replicas leave no ap
       )
       return rows.every(({ status }) => status === 'cancelled') ? true : null
     })
-    await stop(false, `agent:racer-${round}`)
+    await setKillSwitch(false, `agent:racer-${round}`)
     const uses = await Promise.all(before.map(spend))
     expect(uses.filter(({ spent }) => spent === true)).toEqual([])
   }

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => here?.[Symbol.asyncDispose]())
 
-async function stopped(): Promise<string[]> {
+async function activeScopes(): Promise<string[]> {
   const { body } = await here.admin('GET', DASHBOARD)
   return at<{ scope: string }[]>(body, 'effective').map(({ scope }) => scope)
 }
@@ -39,10 +39,10 @@ describe('a scope that nothing bears', () => {
       expect(on.body).toMatchObject({ acknowledged: { acked: 0, total: 0 }, scope })
       expect(on.body['warning']).toMatch(new RegExp(`^No agent, connector or gateway is called ${scope}`))
       expect(at<string[]>(on.body, 'nearest').slice(0, nearest.length)).toEqual(nearest.slice(0, 3))
-      expect(await stopped()).toEqual([scope])
+      expect(await activeScopes()).toEqual([scope])
       const off = await here.admin('POST', DASHBOARD, { active: false, scope })
       expect(off.body).not.toHaveProperty('warning')
-      expect(await stopped()).toEqual([])
+      expect(await activeScopes()).toEqual([])
     },
   )
 
@@ -50,7 +50,7 @@ describe('a scope that nothing bears', () => {
     const agent = caller(here.plane.url, { authorization: `Bearer ${key}` })
     const on = await agent('POST', '/api/v1/org/kill-switch', { active: true, scope: 'agent:bilder' })
     expect(on).toMatchObject({ status: 200, body: { kill_switch: true, nearest: ['agent:builder'] } })
-    expect(await stopped()).toEqual(['agent:bilder'])
+    expect(await activeScopes()).toEqual(['agent:bilder'])
     const off = await agent('POST', '/api/v1/org/kill-switch', { active: false, scope: 'agent:bilder' })
     expect(off.body).toEqual({ kill_switch: false })
   })

@@ -17,13 +17,13 @@ test('a signed-in user activates a kill switch through a replica that never saw 
   await locker.connect()
   try {
     await locker.query('begin; lock table sessions in access exclusive mode')
-    const stop = await other.call(
+    const reply = await other.call(
       'POST',
       '/api/dashboard/kill-switch',
       { active: true, reason: 'x' },
       { cookie },
     )
-    expect([stop.status, stop.text]).toEqual([200, expect.stringContaining('"active":true')])
+    expect([reply.status, reply.text]).toEqual([200, expect.stringContaining('"active":true')])
     const forged = await other.call(
       'POST',
       '/api/dashboard/kill-switch',

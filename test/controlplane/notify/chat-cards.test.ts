@@ -8,6 +8,7 @@ import {
   CHANNEL,
   type ChatPlane,
   type ClickOptions,
+  chatCall,
   clickOf,
   deliver,
   type FakeChat,
@@ -18,7 +19,6 @@ import {
   type StoredMessage,
   startChat,
   startChatPlane,
-  told,
 } from './chat-world.ts'
 
 let postgres: TestPostgres
@@ -36,8 +36,8 @@ beforeAll(async () => {
   expect((await plane.owner('PUT', '/api/dashboard/settings', { settings })).status).toBe(200)
   await plane.join('ann@example.com', 'member')
   await plane.join('bob@example.com', 'member')
-  chat.people.set('U_ANN', person('ann@example.com'))
-  chat.people.set('U_BOB', person('bob@example.com'))
+  chat.members.set('U_ANN', person('ann@example.com'))
+  chat.members.set('U_BOB', person('bob@example.com'))
   card = await plane.hold()
   posted = await postedCard(plane, chat, card.id)
   other = await postedCard(plane, chat, (await plane.hold()).id)
@@ -304,7 +304,7 @@ describe('a signed click on our own card is refused', () => {
 
   test('and only the user who clicked sees the reason', async () => {
     await expectRefused(clickOf(posted, 'approve', { value: card.id }))
-    const word = await told(chat, 'chat.postEphemeral', 'Your answer was not stored')
+    const word = await chatCall(chat, 'chat.postEphemeral', 'Your answer was not stored')
     expect(word).toMatchObject({ channel: expect.any(String), user: 'U_ANN' })
   })
 })
@@ -377,7 +377,7 @@ describe('a card', () => {
     await plane.join('sam@example.com', 'member', ['security'])
     await plane.join('fin@example.com', 'member', ['finance'])
     await plane.join('fay@example.com', 'member', ['finance'])
-    for (const name of ['sam', 'fin', 'fay']) chat.people.set(`U_${name}`, person(`${name}@example.com`))
+    for (const name of ['sam', 'fin', 'fay']) chat.members.set(`U_${name}`, person(`${name}@example.com`))
     const first = await postedCard(plane, chat, held.id)
     const one = await deliver(plane.url, clickOf(first, 'approve', { user: 'U_sam' }))
     expect(one.body).toMatchObject({ ok: true, approval_status: 'pending' })

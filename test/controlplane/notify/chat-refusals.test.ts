@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type ChatInstallation,
   type ChatPlane,
+  chatCall,
   type clickOf,
   deliver,
   type FakeChat,
   person,
   startChatInstallation,
-  told,
 } from './chat-world.ts'
 
 let here: ChatInstallation
@@ -91,18 +91,18 @@ describe('a click that is refused', () => {
     ['a bot', 'U_BOT', person('ann@example.com', { is_bot: true }), /no verified e-mail/],
     ['an account without an address', 'U_NIL', person('', { profile: {} }), /no verified e-mail/],
     ['somebody whom the chat does not know', 'U_WHO', null, /no verified e-mail/],
-  ] as const)('of %s, who is told why', async (_name, user, who, why) => {
-    if (who !== null) chat.people.set(user, who)
+  ] as const)('of %s, with the reason in the reply', async (_name, user, who, why) => {
+    if (who !== null) chat.members.set(user, who)
     const card = await plane.hold()
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user }))
     expect(answer).toMatchObject({ status: 200, body: { ok: false, message: expect.stringMatching(why) } })
-    await told(chat, 'chat.postEphemeral', user)
+    await chatCall(chat, 'chat.postEphemeral', user)
     expect(await plane.status(card.id)).toBe('pending')
   })
 
   test('of a suspended member, and of a member who is in none of the required groups', async () => {
     const id = await plane.join('sam@example.com', 'member', ['others'])
-    chat.people.set('U_SAM', person('sam@example.com'))
+    chat.members.set('U_SAM', person('sam@example.com'))
     const card = await plane.hold({ required_approver_groups: ['release-managers'] })
     const outside = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_SAM' }))
     expect(outside.body).toMatchObject({ ok: false, message: expect.stringContaining('release-managers') })
@@ -117,7 +117,7 @@ describe('a click that is refused', () => {
 
   test('of a user for whom the identity provider does not vouch any more', async () => {
     const id = await plane.join('ida@example.com', 'member', ['release-managers'])
-    chat.people.set('U_IDA', person('ida@example.com'))
+    chat.members.set('U_IDA', person('ida@example.com'))
     await plane.db.query(
       "insert into user_identities (user_id, issuer, subject, tokens) values ($1, 'https://idp.example', $1, null)",
       [id],
@@ -128,13 +128,13 @@ describe('a click that is refused', () => {
       ok: false,
       message: expect.stringContaining('no longer confirms your account'),
     })
-    await told(chat, 'chat.postEphemeral', 'U_IDA')
+    await chatCall(chat, 'chat.postEphemeral', 'U_IDA')
     expect(await plane.status(card.id)).toBe('pending')
   })
 
   test('of a user of the identity provider, unless it states that the address is verified', async () => {
     const id = await plane.join('una@example.com', 'member', ['release-managers'])
-    chat.people.set('U_UNA', person('una@example.com'))
+    chat.members.set('U_UNA', person('una@example.com'))
     await plane.db.query(
       "insert into user_identities (user_id, issuer, subject, tokens) values ($1, 'https://idp.example', $1, '{}')",
       [id],
@@ -175,7 +175,7 @@ describe('a click that is refused', () => {
   )
 
   test('of a user whose address in the chat is invalid', async () => {
-    chat.people.set('U_NUL', person('ann@example.com\0'))
+    chat.members.set('U_NUL', person('ann@example.com\0'))
     const card = await plane.hold()
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve', { user: 'U_NUL' }))
     expect(answer).toMatchObject({

@@ -45,7 +45,7 @@ export type StoredBlock = {
   readonly elements?: readonly Record<string, unknown>[]
 }
 
-/** The chat provider: keeps messages, knows people, and can be told to fail. */
+/** The chat provider: keeps messages, has members, and can be set to fail. */
 export type FakeChat = AsyncDisposable & {
   readonly recorder: Recorder
   /** The newest message that shows the text. */
@@ -54,7 +54,7 @@ export type FakeChat = AsyncDisposable & {
   write(body: Record<string, unknown>): StoredMessage
   /** Method and body of each call, in order; forms as objects. */
   calls(method: string): readonly Record<string, unknown>[]
-  readonly people: Map<string, Member>
+  readonly members: Map<string, Member>
   /** What `auth.test` says of a token. */
   readonly bots: Map<string, Readonly<Record<string, string>>>
   /** Answers the next calls of a method with this instead. */
@@ -63,7 +63,7 @@ export type FakeChat = AsyncDisposable & {
 }
 
 export async function startChat(): Promise<FakeChat> {
-  const people = new Map<string, Member>()
+  const members = new Map<string, Member>()
   const bots = new Map<string, Readonly<Record<string, string>>>()
   const overrides = new Map<string, { status: number; body: object; headers?: Record<string, string> }>()
   const messages = new Map<string, StoredMessage>()
@@ -85,7 +85,7 @@ export async function startChat(): Promise<FakeChat> {
       return { ok: true, channel, ts, message: { type: 'message', ts, ...message } }
     }
     if (method !== 'users.info') return { ok: true }
-    const user = people.get(String(body['user']))
+    const user = members.get(String(body['user']))
     return user === undefined ? { ok: false, error: 'user_not_found' } : { ok: true, user }
   }
   const answer = (request: IncomingMessage, response: ServerResponse, seen: Seen) => {
@@ -102,7 +102,7 @@ export async function startChat(): Promise<FakeChat> {
   const recorder = await startRecorder({ answer })
   return {
     recorder,
-    people,
+    members,
     bots,
     messageWith: (text) => [...messages.values()].findLast((one) => JSON.stringify(one).includes(text)),
     write: store,
@@ -235,8 +235,8 @@ export async function startChatInstallation(): Promise<ChatInstallation> {
   if (status !== 200) throw new Error(`the chat was not set up: ${text}`)
   await plane.join('ann@example.com', 'member', ['release-managers'])
   await plane.join('vic@example.com', 'viewer')
-  chat.people.set('U_ANN', person('Ann@example.com'))
-  chat.people.set('U_VIC', person('vic@example.com'))
+  chat.members.set('U_ANN', person('Ann@example.com'))
+  chat.members.set('U_VIC', person('vic@example.com'))
   const all = started.move()
   return {
     ...{ chat, plane, database },
@@ -332,7 +332,7 @@ export async function deliver(url: string, click: ReturnType<typeof clickOf>) {
 }
 
 /** The call of `method` that mentions `text`, once it has come. */
-export function told(chat: FakeChat, method: string, text: string): Promise<Record<string, unknown>> {
+export function chatCall(chat: FakeChat, method: string, text: string): Promise<Record<string, unknown>> {
   return eventually(`${method} with ${text}`, () => {
     const found = chat.calls(method).find((call) => JSON.stringify(call).includes(text))
     return found ?? null

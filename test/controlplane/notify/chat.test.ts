@@ -7,6 +7,7 @@ import {
   CHANNEL,
   type ChatInstallation,
   type ChatPlane,
+  chatCall,
   clickOf,
   deliver,
   type FakeChat,
@@ -14,7 +15,6 @@ import {
   SECRETS,
   startChatInstallation,
   startChatPlane,
-  told,
 } from './chat-world.ts'
 
 let here: ChatInstallation
@@ -47,7 +47,7 @@ describe('an approval that opens', () => {
       headers: [{ name: 'x-account', value: 'alice\u202e' }],
       unread_body: { description: 'Nobody read the body.', excerpt: 'first\u202ekibibyte' },
     })
-    const call = await told(chat, 'chat.postMessage', card.id)
+    const call = await chatCall(chat, 'chat.postMessage', card.id)
     const text = JSON.stringify(call)
     for (const part of [
       ...['codehost.pr.merge', 'acme/site', 'PUT api.github.com/repos/acme/site/pulls/1/merge', 'builder'],
@@ -75,7 +75,7 @@ describe('an approval that opens', () => {
       target: '<@U_ANN>`*x*`',
       parameters: { title: '<!here> ```' },
     })
-    const call = await told(chat, 'chat.postMessage', card.id)
+    const call = await chatCall(chat, 'chat.postMessage', card.id)
     const quotes = blocksOf(call).filter((block) => block.elements?.[0]?.['type'] === 'rich_text_quote')
     expect(JSON.stringify(quotes)).toContain('<!channel> *approved by security*')
     expect(JSON.stringify(quotes)).toContain('\\\\u202etxt.exe')
@@ -89,12 +89,12 @@ describe('an approval that opens', () => {
 
   test('states that no request waits for an access request', async () => {
     const card = await plane.hold({ access_request: true })
-    expect(JSON.stringify(await told(chat, 'chat.postMessage', card.id))).toContain('No request waits.')
+    expect(JSON.stringify(await chatCall(chat, 'chat.postMessage', card.id))).toContain('No request waits.')
   })
 
   test('cannot be approved where it could not be shown whole', async () => {
     const card = await plane.hold({ parameters: { text: 'x'.repeat(20_000) } })
-    const call = await told(chat, 'chat.postMessage', card.id)
+    const call = await chatCall(chat, 'chat.postMessage', card.id)
     expect(buttonsOf(call)).toEqual([['deny', expect.stringMatching(/^[\w-]{43}$/)]])
     expect(JSON.stringify(call)).toContain('too long for this card')
     expect(JSON.stringify(call).length).toBeLessThan(12_000)
@@ -102,7 +102,7 @@ describe('an approval that opens', () => {
 
   test('cannot be approved where its headers could not be shown whole', async () => {
     const card = await plane.hold({ headers: [{ name: 'x-account', value: 'x'.repeat(10_000) }] })
-    const call = await told(chat, 'chat.postMessage', card.id)
+    const call = await chatCall(chat, 'chat.postMessage', card.id)
     expect(buttonsOf(call)).toEqual([['deny', expect.stringMatching(/^[\w-]{43}$/)]])
     expect(JSON.stringify(call).length).toBeLessThan(12_000)
   })
@@ -113,7 +113,7 @@ describe('an approval that opens', () => {
        select 'apr_chat_test', org_id, 'action', 'builder', 'act_chat_test', card, clock_timestamp() + interval '5 min'
        from approvals limit 1`,
     )
-    await told(chat, 'chat.postMessage', 'apr_chat_test')
+    await chatCall(chat, 'chat.postMessage', 'apr_chat_test')
     const answer = await deliver(plane.url, await clickOn('apr_chat_test', 'deny'))
     expect(answer.body).toEqual({ ok: true, id: 'apr_chat_test', approval_status: 'denied' })
   })
@@ -127,14 +127,14 @@ describe('a click', () => {
     'to %s answers the approval, and the message shows it without buttons',
     async (action, status, shown) => {
       const card = await plane.hold({ required_approver_groups: ['release-managers'] })
-      await told(chat, 'chat.postMessage', card.id)
+      await chatCall(chat, 'chat.postMessage', card.id)
       const answer = await deliver(plane.url, await clickOn(card.id, action))
       expect(answer).toEqual({ status: 200, body: { ok: true, id: card.id, approval_status: status } })
       const { rows } = await plane.db.query('select status, responded_by, via from approvals where id = $1', [
         card.id,
       ])
       expect(rows).toEqual([{ status, responded_by: 'ann@example.com', via: 'chat' }])
-      const update = await told(chat, 'chat.update', card.id)
+      const update = await chatCall(chat, 'chat.update', card.id)
       expect(JSON.stringify(update)).toContain(shown)
       expect(update).toMatchObject({ channel: CHANNEL, ts: expect.stringMatching(/^1700000000\./) })
       expect(buttonsOf(update)).toEqual([])
@@ -152,7 +152,7 @@ describe('a click', () => {
     await plane.owner('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: false })
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve'))
     expect(answer.body).toMatchObject({ ok: false, error: 'Approval already resolved' })
-    const word = await told(chat, 'chat.postEphemeral', 'already denied')
+    const word = await chatCall(chat, 'chat.postEphemeral', 'already denied')
     expect(word).toMatchObject({ channel: CHANNEL, user: 'U_ANN' })
     expect(await plane.status(card.id)).toBe('denied')
   })
@@ -166,7 +166,7 @@ describe('a click', () => {
     )
     const answer = await deliver(plane.url, await clickOn(card.id, 'approve'))
     expect(answer.body).toMatchObject({ ok: false, error: 'Approval expired' })
-    await told(chat, 'chat.postEphemeral', 'expired')
+    await chatCall(chat, 'chat.postEphemeral', 'expired')
     expect(await plane.status(card.id)).not.toBe('approved')
   })
 
@@ -182,7 +182,7 @@ describe('a click', () => {
 describe('the message', () => {
   test('shows what was answered in the dashboard', async () => {
     const card = await plane.hold()
-    await told(chat, 'chat.postMessage', card.id)
+    await chatCall(chat, 'chat.postMessage', card.id)
     await eventually('message known', async () => {
       const { rows } = await plane.db.query('select 1 from chat_messages where approval_id = $1', [card.id])
       return rows[0] ?? null
@@ -192,7 +192,7 @@ describe('the message', () => {
       approved: true,
       note: 'fine <!here>',
     })
-    const update = await told(chat, 'chat.update', card.id)
+    const update = await chatCall(chat, 'chat.update', card.id)
     expect(JSON.stringify(update)).toContain('Approved by owner@example.com: fine <!here>')
     expect(buttonsOf(update)).toEqual([])
   })
@@ -217,12 +217,12 @@ describe('the message', () => {
 
   test('shows that time ran out', async () => {
     const card = await plane.hold()
-    await told(chat, 'chat.postMessage', card.id)
+    await chatCall(chat, 'chat.postMessage', card.id)
     await plane.db.query(
       "update approvals set expires_at = clock_timestamp() - interval '1 s' where id = $1",
       [card.id],
     )
-    const update = await told(chat, 'chat.update', card.id)
+    const update = await chatCall(chat, 'chat.update', card.id)
     expect(JSON.stringify(update)).toContain('Expired')
   })
 
@@ -268,7 +268,7 @@ describe('the message', () => {
     expect(posts.filter((call) => JSON.stringify(call).includes(card.id))).toHaveLength(1)
   })
 
-  test('is posted exactly once when several replicas look, and a click sent to two of them counts once', async () => {
+  test('is posted exactly once when several replicas poll, and a click sent to two of them counts once', async () => {
     await using second = await startChatPlane(here.database, chat)
     const holds = Array.from({ length: 12 }, (_, n) => (n % 2 === 0 ? plane : second).hold())
     const cards = await Promise.all(holds)
@@ -304,7 +304,7 @@ describe('an action of the API that names a webhook', () => {
     })
     expect(asked.body).toMatchObject({ status: 'pending_approval' })
     const approvalId = (asked.body['approval'] as { id: string }).id
-    await told(chat, 'chat.postMessage', approvalId)
+    await chatCall(chat, 'chat.postMessage', approvalId)
     expect(receiver.connections).toBe(0)
     expect((await deliver(plane.url, await clickOn(approvalId, 'approve'))).body).toMatchObject({ ok: true })
     const [seen] = await receiver.received(1)

@@ -13,7 +13,7 @@ const NOTICE: Notice = {
   ...{ id: 'msg_1', event: 'channel.test', at: new Date(0), title: 'Test', facts: [], link: null },
   ...{ approval: null, approvers: [] },
 }
-const signal = () => AbortSignal.timeout(5_000)
+const signal = () => new AbortController().signal
 const at = (address: string) => async () => [{ address, family: 4 }]
 
 /** Server that sends a text to each client, and an answer to each line. */

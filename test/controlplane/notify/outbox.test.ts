@@ -2,9 +2,9 @@ import { createServer } from 'node:net'
 import { pino } from 'pino'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RETRY_AFTER_S, waitAfter } from '../../../controlplane/features/notifications/back-off.ts'
 import type { Deliver, Delivery } from '../../../controlplane/features/notifications/delivery.ts'
 import { createOutbox } from '../../../controlplane/features/notifications/outbox.ts'
+import { waitAfter } from '../../../controlplane/features/notifications/retry-schedule.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import {
@@ -155,9 +155,13 @@ describe('a decision notification', () => {
   })
 })
 
+/** Waits after failed attempts, in seconds. */
+const WAITS_S = [5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400]
+
 describe('back-off', { timeout: 90_000 }, () => {
   test('waits 5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 6 h, 12 h, 24 h, a tenth more at most, then gives up', () => {
-    expect(RETRY_AFTER_S).toEqual([5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400])
+    expect(WAITS_S.map((_, index) => waitAfter(index + 1, 0))).toEqual(WAITS_S)
+    expect(waitAfter(WAITS_S.length + 1, 0)).toBeNull()
     expect(waitAfter(1, 0)).toBe(5)
     expect(waitAfter(9, 1)).toBeCloseTo(86_400 * 1.1)
     expect(waitAfter(10, 0)).toBeNull()
@@ -202,7 +206,7 @@ describe('back-off', { timeout: 90_000 }, () => {
     await world.enqueue({ url: receiver.url })
     await world.db.query("update outbox set next_attempt_at = '2030-01-01T00:00:00Z'", [])
     const outbox = await world.outbox({ now: clock.now })
-    for (const [index, seconds] of [0, ...RETRY_AFTER_S].entries()) {
+    for (const [index, seconds] of [0, ...WAITS_S].entries()) {
       clock.advance(seconds)
       outbox.wake()
       await eventually('attempt written down', () => (failures(world) > index ? true : null))

@@ -162,7 +162,7 @@ describe('a role that counts in some namespaces', () => {
     expect(states).toEqual([{ status: 'pending' }, { status: 'pending' }])
   })
 
-  test('of an admin changes nothing of the installation, reads and stops these namespaces', async () => {
+  test('of an admin changes nothing of the installation, reads these namespaces and activates their kill switches', async () => {
     const cleo = await stage.signIn('cleo')
     const invite = { action: 'invite', email: 'accomplice@example.com', role: 'admin' }
     const refused = await cleo.call('POST', '/api/dashboard/users', invite)
@@ -220,8 +220,8 @@ describe('roles that count in different namespaces', () => {
     await hold('apv_union_view', 'team-a/bot', [])
     const answer = { id: 'apv_union_view', approved: true }
     expect((await cleo.call('POST', '/api/dashboard/proxy-approvals', answer)).status).toBe(404)
-    const stop = { active: true, scope: 'agent:team-a/bot', reason: 'test' }
-    expect((await cleo.call('POST', '/api/dashboard/kill-switch', stop)).status).toBe(403)
+    const killSwitch = { active: true, scope: 'agent:team-a/bot', reason: 'test' }
+    expect((await cleo.call('POST', '/api/dashboard/kill-switch', killSwitch)).status).toBe(403)
     for (const [method, path] of [
       ['POST', 'policies'],
       ['POST', 'agents'],
@@ -244,10 +244,10 @@ describe('roles that count in different namespaces', () => {
     }
     await hold('apv_union_own', 'team-a/bot', ['responders'])
     expect(await answer(withKey, 'apv_union_own')).toBe(200)
-    const stop = async (active: boolean, scope: string) =>
+    const setKillSwitch = async (active: boolean, scope: string) =>
       (await lea.call('POST', '/api/dashboard/kill-switch', { active, scope, reason: 'test' })).status
-    expect(await stop(true, 'agent:team-a/bot')).toBe(200)
-    expect(await stop(false, 'agent:team-a/bot')).toBe(403)
+    expect(await setKillSwitch(true, 'agent:team-a/bot')).toBe(200)
+    expect(await setKillSwitch(false, 'agent:team-a/bot')).toBe(403)
     const ada = await stage.signIn('ada')
     await ada.call('POST', '/api/dashboard/kill-switch', { active: false, scope: 'agent:team-a/bot' })
     expect((await lea.call('POST', '/api/dashboard/policies', {})).status).toBe(403)
@@ -349,8 +349,8 @@ describe('five minutes after the last confirmation', () => {
         })
       ).status,
     ).toBe(503)
-    const stop = { active: true, scope: 'agent:nobody', reason: 'test' }
-    expect((await ada.call('POST', '/api/dashboard/kill-switch', stop)).status).toBe(200)
+    const killSwitch = { active: true, scope: 'agent:nobody', reason: 'test' }
+    expect((await ada.call('POST', '/api/dashboard/kill-switch', killSwitch)).status).toBe(200)
     stage.idp.isUp = true
     expect(await me(ada.call)).toMatchObject({ role: 'admin' })
   })

@@ -88,7 +88,7 @@ describe('the OpenAPI document', () => {
 })
 
 const RANKS = ['viewer', 'member', 'admin', 'owner']
-/** Sent nothing: whoever is let in is told what is missing, and nothing changes. */
+/** Calls with an empty body: an admitted caller gets a validation error, and nothing changes. */
 async function answerTo(
   who: string,
   { method, path }: Operation,

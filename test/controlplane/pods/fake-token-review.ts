@@ -24,10 +24,10 @@ export type FakeTokenReview = AsyncDisposable & {
   readonly api: PodApi
   /** Tokens it was asked about. */
   readonly asked: string[]
-  /** Makes a token of this pod, valid until `forget`. */
+  /** Makes a token of this pod, valid until `delete`. */
   tokenOf(pod: TestPod, audience?: string, claims?: { iat?: number; exp?: number }): string
   /** The pod is deleted: its tokens are no good any more. */
-  forget(token: string): void
+  delete(token: string): void
   /** What is answered instead of a review; null = reviews. */
   status: number | null
   /** What a rejection says. */
@@ -74,7 +74,7 @@ export async function startFakeTokenReview(): Promise<FakeTokenReview> {
       pods.set(token, { pod, audience })
       return token
     },
-    forget: (token: string) => void pods.delete(token),
+    delete: (token: string) => void pods.delete(token),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       server.close()

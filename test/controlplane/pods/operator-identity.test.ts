@@ -41,7 +41,7 @@ describe('the operator of a cluster', () => {
   test('is refused with a token for the cluster itself, and with one that the cluster does not confirm', async () => {
     expect((await ask(world.kube.tokenOf(OPERATOR, 'https://kubernetes.default.svc'))).status).toBe(401)
     const gone = world.kube.tokenOf(OPERATOR)
-    world.kube.forget(gone)
+    world.kube.delete(gone)
     expect((await ask(gone)).status).toBe(401)
   })
 

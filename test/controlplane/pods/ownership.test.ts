@@ -37,7 +37,7 @@ const hasSession = async () =>
 
 describe.each(['another agent', 'another pod of the agent'])('the token of %s', (thief) => {
   test.each([
-    ['acknowledges no stop', SYNC_PATHS.ack, { kill_seq: 9_999_999_999_999, applied_at: NOW }],
+    ['acknowledges no kill switch', SYNC_PATHS.ack, { kill_seq: 9_999_999_999_999, applied_at: NOW }],
     ['acknowledges no version', SYNC_PATHS.ack, { version: 9_999, applied_at: NOW }],
     ['refuses no version', SYNC_PATHS.ack, { rejected: { version: 1, error: 'x' }, applied_at: NOW }],
     ['reports no status', SYNC_PATHS.status, { agents: 99 }],

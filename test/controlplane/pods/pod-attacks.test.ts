@@ -333,7 +333,7 @@ describe('an API server that cannot check a token has not rejected it', () => {
   ])('%s', async (error) => {
     world.kube.error = error
     const unknown = world.kube.tokenOf(world.pod())
-    world.kube.forget(unknown)
+    world.kube.delete(unknown)
     try {
       expect((await emptyRecords(unknown)).status).toBe(503)
       expect(await sectionsOf(unknown)).toMatch(/^503 /)
@@ -407,7 +407,7 @@ test('invented tokens cause few reviews, and known sidecars go on beside them', 
   const statuses = new Set<number>()
   for (let at = 0; at < 100; at++) {
     const invented = world.kube.tokenOf(world.pod())
-    world.kube.forget(invented)
+    world.kube.delete(invented)
     statuses.add((await emptyRecords(invented)).status)
     statuses.add(
       (

@@ -79,7 +79,7 @@ describe('a sidecar', () => {
     const pod = world.pod()
     await using sidecar = await world.sidecar(pod)
     const version = (await hasSnapshot(sidecar)).version
-    world.kube.forget(sidecar.token)
+    world.kube.delete(sidecar.token)
     sidecar.token = world.kube.tokenOf(pod)
     expect((await status(sidecar)).status).toBe(200)
     await world.apply('Gateway', 'team', 'gateway', { rateLimit: { requestsPerMinute: 77 } })
@@ -127,7 +127,7 @@ describe('a sidecar is refused', () => {
   test('when its pod is deleted', async () => {
     const pod = world.pod()
     const token = world.kube.tokenOf(pod)
-    world.kube.forget(token)
+    world.kube.delete(token)
     await using sidecar = await world.sidecar(pod, { token })
     expect((await status(sidecar)).status).toBe(401)
   })
@@ -158,7 +158,7 @@ describe('a sidecar is refused', () => {
     expect(JSON.parse(command.bytes.toString())).toMatchObject({ status: 403 })
   })
 
-  test('a revoked agent stays revoked: its pods are told so and no new agent takes its name', async () => {
+  test('a revoked agent stays revoked: its pods receive that state and no new agent takes its name', async () => {
     await using before = await world.sidecar(world.pod({ serviceAccount: 'gone' }), { agent: 'team/gone' })
     await hasSnapshot(before)
     await world.sql(`update agents set status = 'revoked' where name = 'team/gone'`)
@@ -187,7 +187,7 @@ describe('an agent of which two Gateways have pods', () => {
     })
   beforeAll(() => world.apply('Gateway', 'team', 'second', {}))
 
-  test('stays with the one that runs: a pod of another workload is told where it is, again and again', async () => {
+  test('stays with the one that runs: a pod of another workload is refused with its place, repeatedly', async () => {
     const names = { agent: 'team/twin', workload: 'Deployment web' }
     await using first = await world.sidecar(world.pod({ name: 'web-7d4b9c6f5-x2x4z' }), names)
     await hasSnapshot(first)

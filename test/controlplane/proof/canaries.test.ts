@@ -55,7 +55,7 @@ beforeAll(async () => {
     raw.toString('latin1'),
   ])
   keep('admin token', here.adminToken)
-  await people()
+  await createUsers()
   await configuration()
   await traffic()
   const db = await openDb({ url: here.databaseUrl, log: pino({ level: 'silent' }) })
@@ -67,7 +67,7 @@ afterAll(() => here?.[Symbol.asyncDispose]())
 
 const admin = (method: string, path: string, body?: unknown) => here.admin(plane, method, path, body)
 
-async function people(): Promise<void> {
+async function createUsers(): Promise<void> {
   const email = 'owner@example.com'
   const password = canary('password')
   await here.send(plane.url, 'POST', '/api/auth/register', { body: { email, password, name: 'Owner' } })

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => here?.[Symbol.asyncDispose]())
 
-/** What somebody was told, and so must hold whatever happens. */
+/** Replies that callers received, which must hold after a crash. */
 const acknowledged = {
   actions: new Map<string, string>(),
   answers: new Map<string, string>(),

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => here?.[Symbol.asyncDispose]())
 
-/** Submits so many actions that want to be told; gives the ids of those that were acknowledged. */
+/** Submits `count` actions with a webhook. Returns the ids of the acknowledged ones. */
 async function submit(plane: ControlPlaneProcess, urls: readonly string[]): Promise<string[]> {
   const { key } = await here.agent(plane)
   return queueLookups(urls, 8, async (webhook_url, n) => {

@@ -19,7 +19,7 @@ import {
 } from '../routes/start.ts'
 
 const ROUNDS = size(3, 100)
-const PEOPLE = 50
+const USERS = 50
 /** The full proof is for a night, on a machine that may have other work. */
 vi.setConfig({ testTimeout: size(240_000, 1_800_000) })
 
@@ -65,8 +65,8 @@ async function round(number: number): Promise<readonly string[]> {
         passwords: { hash: async () => 'scrypt$', verify: async () => false },
       }),
     )
-    const people = await Promise.all(
-      Array.from({ length: PEOPLE }, (_, n) =>
+    const users = await Promise.all(
+      Array.from({ length: USERS }, (_, n) =>
         services[n % 2]!.register({
           ...{ email: `person${n}@example.com`, password: PASSWORD, name: 'X' },
           address: `10.0.0.${n}`,
@@ -75,24 +75,24 @@ async function round(number: number): Promise<readonly string[]> {
     )
     const stored = await query(url.href, 'select role from users')
     expect(stored.map((row) => String(row['role'])).toSorted()).toEqual(
-      people.map((row) => row.role).toSorted(),
+      users.map((row) => row.role).toSorted(),
     )
     const events = await query(
       url.href,
       "select count(*)::int as count from audit_events where event_type = 'user.registered'",
     )
-    expect(events[0]?.['count']).toBe(PEOPLE)
-    return people.map(({ role }) => role)
+    expect(events[0]?.['count']).toBe(USERS)
+    return users.map(({ role }) => role)
   } finally {
     await Promise.all(replicas.map((db) => db.close()))
     await query(server.url, `drop database ${name}`)
   }
 }
 
-test(`${ROUNDS} times, of ${PEOPLE} people who register at once at two replicas of a new installation exactly one becomes the owner`, async () => {
+test(`${ROUNDS} times, of ${USERS} users who register at once at two replicas of a new installation exactly one becomes the owner`, async () => {
   for (let number = 0; number < ROUNDS; number++) {
     const roles = await round(number)
-    expect(roles.toSorted(), `round ${number}`).toEqual(['owner', ...Array(PEOPLE - 1).fill('viewer')])
+    expect(roles.toSorted(), `round ${number}`).toEqual(['owner', ...Array(USERS - 1).fill('viewer')])
   }
 })
 

@@ -138,7 +138,7 @@ describe('permissions', () => {
 })
 
 describe('settings', () => {
-  test('mask secrets, merge, ignore a mask written back, and forget what is set to nothing', async () => {
+  test('mask secrets, merge, ignore a mask written back, and delete what is set to null', async () => {
     const put = (settings: Record<string, string>) =>
       world.admin('PUT', '/api/dashboard/settings', { settings })
     expect((await put({ codehost_pat: 'ghp_canary_setting', chat_channel_id: 'C1' })).body).toEqual({

@@ -258,7 +258,7 @@ describe('with DASHBOARD_EDITING=yaml', () => {
   test.each([
     ['an agent', 'POST', 'agents', { name: 'fine', runtime: 'x', environment: 'development' }],
     ['a kill switch', 'POST', 'kill-switch', { active: true, scope: 'agent:nobody', reason: 'test' }],
-    ['the stop again', 'POST', 'kill-switch', { active: false, scope: 'agent:nobody' }],
+    ['lifting the kill switch', 'POST', 'kill-switch', { active: false, scope: 'agent:nobody' }],
     ['a setting', 'PATCH', 'settings', { slack_channel: undefined }],
     ['an invited user', 'POST', 'users', { action: 'invite', email: 'ann@example.com', role: 'member' }],
     ['agents of a bundle', 'POST', 'import', { version: '1.0', agents: [{ name: 'bundled' }] }],

@@ -59,7 +59,7 @@ test('a configured address that never answers is a Timeout within about two seco
   silent.close()
 })
 
-test('many who ask at once, which anybody may, are answered by one look at the gateway', async () => {
+test('concurrent unauthenticated callers share one check of the gateway', async () => {
   const waiting: ServerResponse[] = []
   let asked = 0
   const gateway = createHttpServer((_request, response) => {
@@ -72,7 +72,7 @@ test('many who ask at once, which anybody may, are answered by one look at the g
     `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
   )
   const answers = Promise.all(Array.from({ length: 60 }, () => plane.call('GET', '/api/health')))
-  // By the time that these are answered most of the others have come in, too. The look ends after 2 s.
+  // Most of the other calls arrive before these are answered. The check ends after 2 s.
   await Promise.all(Array.from({ length: 20 }, () => plane.call('GET', '/livez')))
   for (const response of waiting) response.end('{}')
   gateway.on('request', (_request, response) => response.end('{}'))

@@ -83,7 +83,7 @@ describe('once an agent was started on the machine, the first owner', () => {
     expect((await register(here.plane.call, OWNER, { setup_token: tokens[0] })).status).toBe(403)
   })
 
-  test('is one of 20 people who use one link at once; every link is void then', async () => {
+  test('is one of 20 users who use one link at once; every link is void then', async () => {
     const [link, other] = [await newToken(), await newToken()]
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>

@@ -73,7 +73,7 @@ test('of many uses of one token one is a success though the answers of several s
   expect(outcomes.filter((outcome) => outcome === 'used')).toHaveLength(31)
 })
 
-test('where used tokens are among them, a lost second look costs the others nothing', async () => {
+test('where used tokens are among them, a lost second query costs the others nothing', async () => {
   const [used, ...fresh] = await issued(8)
   if (used === undefined) throw new Error('no token')
   await tokensOn(db).spend(used)

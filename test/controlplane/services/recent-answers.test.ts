@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { sha256 } from '../../../controlplane/crypto/sha256.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createRecentAnswers } from '../../../controlplane/features/authentication/recent-lookups.ts'
 import { createIdentities } from '../../../controlplane/features/authentication/service.ts'
 import { startSessionPreload } from '../../../controlplane/features/sessions/preload.ts'
 import { type AuthDeps, authenticate } from '../../../controlplane/http/auth/authenticate.ts'
 import { refuseRestricted } from '../../../controlplane/http/auth/restriction.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import { eventually } from '../../support/eventually.ts'
 
 type Answer = () => Promise<{ readonly rows: readonly unknown[] }>

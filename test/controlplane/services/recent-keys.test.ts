@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { sha256 } from '../../../controlplane/crypto/sha256.ts'
 import { keyPrefix } from '../../../controlplane/crypto/tokens.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createIdentities } from '../../../controlplane/features/authentication/service.ts'
 import { type AuthDeps, authenticate } from '../../../controlplane/http/auth/authenticate.ts'
 import { refuseRestricted } from '../../../controlplane/http/auth/restriction.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 
 /* Agent keys and enrolment tokens while the database hangs or fails. */
 type Answer = (text: string) => Promise<{ readonly rows: readonly unknown[] }>

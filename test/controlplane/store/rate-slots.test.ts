@@ -28,16 +28,30 @@ beforeEach(async () => {
 
 const ask = (processId: string, asked: Partial<QuotaLeaseBody>, gatewayId = 'gw_1') =>
   leaseSlots(db, { gatewayId, processId }, { agent: 'bot', per_minute: 12, want: 10, used: [], ...asked })
+/** Age of the oldest slot by the clock of the database, in milliseconds. */
+async function oldestMs(): Promise<number> {
+  const { rows } = await db.query<{ ms: number }>(
+    `select (extract(epoch from clock_timestamp() - min(at)) * 1000)::float8 as ms from (
+       select used_at as at from quota_uses union all select leased_at from quota_leases) slots`,
+    [],
+  )
+  return rows[0]?.ms ?? 0
+}
+
 const ages = (count: number, ms: number) => Array.from({ length: count }, () => ms)
 
 describe('slots of a shared budget', () => {
   test('are lent until all are taken; then it is said when the oldest is a minute old', async () => {
     expect(await ask('a', {})).toEqual({ granted: 10, retry_after_ms: 0 })
     expect(await ask('b', {})).toEqual({ granted: 2, retry_after_ms: 0 })
-    const { granted, retry_after_ms } = await ask('c', {})
+    const [before, { granted, retry_after_ms }, after] = [
+      await oldestMs(),
+      await ask('c', {}),
+      await oldestMs(),
+    ]
     expect(granted).toBe(0)
-    expect(retry_after_ms).toBeGreaterThan(50_000)
-    expect(retry_after_ms).toBeLessThanOrEqual(60_000)
+    expect(retry_after_ms).toBeLessThanOrEqual(60_000 - before)
+    expect(retry_after_ms).toBeGreaterThanOrEqual(60_000 - after)
   })
 
   test('come back with the next question of who has them, and only what was used stays', async () => {
@@ -47,12 +61,16 @@ describe('slots of a shared budget', () => {
   })
 
   test('are free again a minute after they were used, to the millisecond', async () => {
-    await ask('a', { want: 0, used: [...ages(6, 59_000), ...ages(6, 10_000)] })
-    const { granted, retry_after_ms } = await ask('b', { want: 1 })
+    await ask('a', { want: 0, used: [...ages(6, 30_000), ...ages(6, 0)] })
+    const [before, { granted, retry_after_ms }, after] = [
+      await oldestMs(),
+      await ask('b', { want: 1 }),
+      await oldestMs(),
+    ]
     expect(granted).toBe(0)
-    expect(retry_after_ms).toBeGreaterThan(0)
-    expect(retry_after_ms).toBeLessThanOrEqual(1_000)
-    await db.query("update quota_uses set used_at = used_at - interval '1 second'")
+    expect(retry_after_ms).toBeLessThanOrEqual(60_000 - before)
+    expect(retry_after_ms).toBeGreaterThanOrEqual(60_000 - after)
+    await db.query("update quota_uses set used_at = used_at - $1 * interval '1 ms'", [retry_after_ms])
     expect((await ask('b', {})).granted).toBe(6)
   })
 

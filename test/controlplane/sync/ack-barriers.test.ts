@@ -86,12 +86,12 @@ function fleet(
   const sources = (processId: string) => sent.get(processId)?.map(({ source }) => source)
   return { barriers, connect, sent, sources, count, state }
 }
-const stop = (source: string, scope = 'all'): KillEntry => ({
+const killSwitch = (source: string, scope = 'all'): KillEntry => ({
   ...{ source, scope, reason: 'incident', since: '2026-01-01T00:00:00Z' },
 })
 
 test('a barrier works out what processes of one gateway are sent once, however many there are', () => {
-  const { barriers, connect, count } = fleet([stop('cli')], [])
+  const { barriers, connect, count } = fleet([killSwitch('cli')], [])
   for (let gateway = 0; gateway < 20; gateway++)
     for (let at = 0; at < 50; at++) connect(`ns/g${gateway}`, `p${gateway}-${at}`)
   barriers.broadcast()
@@ -107,7 +107,10 @@ test.each<[string, string, string | null, boolean]>([
   ['the sidecar of an agent of another namespace', 'shared/edge', 'other/bot', false],
 ])('the ConfigMap of a namespace is sent to %s: %s %s %s', (_, name, agent, isSent) => {
   const agents = [{ gatewayId: 'gw_shared/edge', name: 'team/bot' }]
-  const { barriers, connect, sources } = fleet([stop('configmap:team'), stop('configmap')], agents)
+  const { barriers, connect, sources } = fleet(
+    [killSwitch('configmap:team'), killSwitch('configmap')],
+    agents,
+  )
   connect(name, 'p', agent)
   barriers.broadcast()
   expect(sources('p')?.toSorted()).toEqual(isSent ? ['configmap', 'configmap:team'] : ['configmap'])
@@ -115,7 +118,7 @@ test.each<[string, string, string | null, boolean]>([
 
 test('an agent of no gateway in particular is served by all; without a configuration all is sent', () => {
   const { barriers, connect, sources, state } = fleet(
-    [stop('configmap:team')],
+    [killSwitch('configmap:team')],
     [{ gatewayId: null, name: 'team/bot' }],
   )
   connect('other/edge', 'p')
@@ -131,7 +134,7 @@ test('an agent of no gateway in particular is served by all; without a configura
 })
 
 test('a gateway that begins to serve agents of a namespace is sent its ConfigMap, and no other gateway anything', () => {
-  const world = fleet([stop('configmap:team')], [])
+  const world = fleet([killSwitch('configmap:team')], [])
   const [edge] = [world.connect('other/edge', 'p'), world.connect('other/second', 'q')]
   world.barriers.broadcast()
   expect([world.sources('p'), world.sources('q')]).toEqual([[], []])
@@ -155,7 +158,7 @@ test('a gateway that begins to serve agents of a namespace is sent its ConfigMap
 
 test('no kill state makes a line that gateways refuse, whatever its sources set', () => {
   const entries = Array.from({ length: 20_000 }, (_, at) => ({
-    ...stop(`configmap:ns${at % 3}`, `agent:ns${at % 3}/a${at}`),
+    ...killSwitch(`configmap:ns${at % 3}`, `agent:ns${at % 3}/a${at}`),
     reason: '\u0001'.repeat(1_000),
   }))
   const agents = [0, 1, 2].map((at) => ({ gatewayId: null, name: `ns${at}/a` }))
@@ -173,7 +176,7 @@ test('no kill state makes a line that gateways refuse, whatever its sources set'
 
 test('of announcements so many are sent as gateways can give back, and none is missed', () => {
   const announced = Array.from({ length: 5_000 }, (_, at) => ({
-    ...{ id: `id${at}`, entry: stop('dashboard', `agent:a${at}`), proof: 'ab'.repeat(32) },
+    ...{ id: `id${at}`, entry: killSwitch('dashboard', `agent:a${at}`), proof: 'ab'.repeat(32) },
   }))
   const viewOf = createKillViews({
     kills: {
@@ -193,12 +196,12 @@ test('of announcements so many are sent as gateways can give back, and none is m
 test('long reasons of one caller displace no short announcement, and the scope all has a reserve', () => {
   const announced = Array.from({ length: 120 }, (_, at) => ({
     ...{ id: `long${at}`, proof: 'ab'.repeat(32) },
-    entry: { ...stop('api', `agent:a${at}`), reason: '\u0001'.repeat(2_000) },
+    entry: { ...killSwitch('api', `agent:a${at}`), reason: '\u0001'.repeat(2_000) },
   }))
-  const short = { id: 'short', entry: stop('dashboard', 'agent:other'), proof: 'ab'.repeat(32) }
+  const short = { id: 'short', entry: killSwitch('dashboard', 'agent:other'), proof: 'ab'.repeat(32) }
   const all = {
     id: 'all',
-    entry: { ...stop('cli', 'all'), reason: 'r'.repeat(2_000) },
+    entry: { ...killSwitch('cli', 'all'), reason: 'r'.repeat(2_000) },
     proof: 'ab'.repeat(32),
   }
   const given = [...announced, short, all]

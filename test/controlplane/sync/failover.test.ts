@@ -45,7 +45,7 @@ function on(index: number): Replica {
 }
 const set = (index: number, active: boolean, scope: string, reason?: string) =>
   on(index).user(admin, 'POST', '/api/dashboard/kill-switch', { active, scope, ...(reason && { reason }) })
-const stop = (index: number, scope = 'all', reason = 'incident') => set(index, true, scope, reason)
+const activate = (index: number, scope = 'all', reason = 'incident') => set(index, true, scope, reason)
 const lift = (index: number, scope = 'all') => set(index, false, scope)
 const scopes = (replica: Replica) => replica.hub.kill.effective().map(({ scope }) => scope)
 const bothHave = (...expected: string[]) =>
@@ -108,7 +108,7 @@ test.each([
   ['in an epoch that another replica has begun', 1],
 ])('a kill switch that the database lost stays, is stored again and audited, %s', async (_, epochs) => {
   const behind = await standby()
-  await stop(0)
+  await activate(0)
   await bothHave('all')
   const before = [await epochOf(), ...streams.map(({ messages }) => messages.length)]
   await behind.takeOver(epochs)
@@ -125,16 +125,16 @@ test.each([
   expect(others).toEqual([])
   expect((await lift(1)).status).toBe(200)
   await bothHave()
-  await stop(1, 'agent:x')
+  await activate(1, 'agent:x')
   await bothHave('agent:x')
 })
 
 test('of several kill switches those that were lost come back, each with its source and reason', async () => {
-  await stop(0, 'agent:kept')
+  await activate(0, 'agent:kept')
   await bothHave('agent:kept')
   const behind = await standby()
-  await stop(1, 'agent:a', 'first')
-  await stop(0, 'connector:b', 'second')
+  await activate(1, 'agent:a', 'first')
+  await activate(0, 'connector:b', 'second')
   await on(0).command(gateway, 'kill-switch', { active: true, scope: 'agent:kept', reason: 'third' })
   await bothHave('agent:a', 'agent:kept', 'agent:kept', 'connector:b')
   await behind.takeOver()
@@ -149,7 +149,7 @@ test('of several kill switches those that were lost come back, each with its sou
 })
 
 test('a lift that the database lost is lost: the kill switch counts again until it is lifted', async () => {
-  await stop(0)
+  await activate(0)
   await bothHave('all')
   const behind = await standby()
   await lift(0)
@@ -161,8 +161,8 @@ test('a lift that the database lost is lost: the kill switch counts again until 
 })
 
 test('what was lifted in the new epoch is not set again', async () => {
-  await stop(0)
-  await stop(0, 'agent:x')
+  await activate(0)
+  await activate(0, 'agent:x')
   await bothHave('agent:x', 'all')
   // Another replica begins the epoch and lifts before these two read again.
   await on(0).db.tx(async (q) => {
@@ -187,11 +187,11 @@ test('what was lifted in the new epoch is not set again', async () => {
 })
 
 test('a kill switch that was lifted, set again and lost comes back', async () => {
-  await stop(0)
+  await activate(0)
   await lift(0)
   await bothHave()
   const behind = await standby()
-  await stop(0, 'all', 'again')
+  await activate(0, 'all', 'again')
   await bothHave('all')
   await behind.takeOver()
   await eventually('stored again', async () => ((await storedScopes()).length === 1 ? true : null))

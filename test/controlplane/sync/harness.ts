@@ -2,7 +2,6 @@ import pino from 'pino'
 import { createGatewayCa } from '../../../controlplane/crypto/gateway-ca.ts'
 import { newId } from '../../../controlplane/crypto/ids.ts'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
-import { sha256 } from '../../../controlplane/crypto/sha256.ts'
 import { randomToken, syncKeyOf } from '../../../controlplane/crypto/tokens.ts'
 import { bumpVersion } from '../../../controlplane/db/config-version.ts'
 import { migrate } from '../../../controlplane/db/migrate.ts'
@@ -55,6 +54,7 @@ import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
 import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import { OPERATOR_PATHS } from '../../../core/wire/operator/operator.ts'
 import type { PodRef } from '../../../core/wire/operator/pods.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
@@ -189,10 +189,10 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
       records: createRecords({ db, orgId, log }),
       ownProcesses,
       ingestQuota: createIngestQuota({ nowMs: clock.monotonicMs, gatewayPerSecond: 200 }),
-      authority: createGatewayCa(KEYRING, Date.now()),
+      gatewayCa: createGatewayCa(KEYRING, Date.now()),
       credentials: { refused: async () => false },
       narrowedTokens: { get: async () => ({ outcome: 'unavailable', reason: 'none' }) },
-      lend: (borrower, asked) => leaseSlots(db, borrower, asked),
+      leaseSlots: (borrower, asked) => leaseSlots(db, borrower, asked),
       handleOwners: (asked) => findHandleOwners(db, asked),
       commands: createCommands({
         db,

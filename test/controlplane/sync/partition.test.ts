@@ -22,7 +22,7 @@ import { type Enrolled, openStream, person, type Replica, startWorld, type World
  * clock of replica A is moved, so that its last read is too old without waiting for it.
  */
 const BEAT_MS = 1_000
-/** A connection takes longer to fail than the 2 s in which a stop has to be answered. */
+/** A connection takes longer to fail than the 2 s within which a kill switch must be answered. */
 const TIMES = { hangMs: 500, connectMs: 3_000, beatMs: BEAT_MS } as const
 
 let world: World
@@ -38,7 +38,7 @@ const gateways: TestGateway[] = []
 const admin = person({ role: 'admin', email: 'root@example.com' })
 type Reply = { acknowledged: { acked: number; total: number }; warning?: string; stored?: false }
 
-const stop = async (on: Replica, reason: string, scope = 'all') =>
+const activate = async (on: Replica, reason: string, scope = 'all') =>
   (await on.user(admin, 'POST', '/api/dashboard/kill-switch', { active: true, reason, scope }))
     .body as unknown as Reply
 const lift = (on: Replica, scope = 'all') =>
@@ -136,7 +136,7 @@ describe.each(CUTS)('a replica whose database %s', (_, cut) => {
     const one = await connectToA()
     await cut()
     clockOfA.advance(60_000)
-    const first = await stop(b, 'set elsewhere')
+    const first = await activate(b, 'set elsewhere')
     // It is not reached, and it is not forgotten either.
     expect(first.acknowledged).toMatchObject({ acked: 0, total: 1 })
     expect([a.hub.isHere(gateway.id), isStopped(one)]).toEqual([true, false])
@@ -144,7 +144,7 @@ describe.each(CUTS)('a replica whose database %s', (_, cut) => {
     balancer.retarget(b.url)
     await until('stopped through the other replica', () => isStopped(one))
     await eventually('acknowledged', async () => {
-      const { acked, total } = (await stop(b, 'set elsewhere')).acknowledged
+      const { acked, total } = (await activate(b, 'set elsewhere')).acknowledged
       return acked === 1 && total === 1 ? true : null
     })
     expect(one.control.leaseStep()).toBe('ok')
@@ -153,7 +153,7 @@ describe.each(CUTS)('a replica whose database %s', (_, cut) => {
   test('still stops its gateway: answered as not stored, kept at another replica, stored when it is back', async () => {
     const one = await connectToA()
     await cut()
-    const reply = await stop(a, 'without a database')
+    const reply = await activate(a, 'without a database')
     expect(reply).toMatchObject({ stored: false, warning: expect.stringContaining('is not stored yet') })
     await until('stopped', () => isStopped(one))
     await wayOfA.restore()
@@ -183,7 +183,7 @@ describe.each(EVERYWHERE)('a database that %s for every replica', (_, cut) => {
     }
     try {
       // A beat that was on its way when the database was cut arrives before the kill switch, not after the clocks moved.
-      const reply = await stop(a, 'nothing is stored')
+      const reply = await activate(a, 'nothing is stored')
       expect(reply).toMatchObject({ stored: false, acknowledged: { acked: 1 } })
       expect(isStopped(one)).toBe(true)
       pass(30_000)
@@ -234,7 +234,7 @@ describe('a kill switch that was announced and not stored', () => {
   test('outlives its replica: the gateway brings it to another one, where it is stored, seen and lifted for good', async () => {
     const one = await connectToA()
     await wayOfA.refuse()
-    await stop(a, 'of a replica that dies')
+    await activate(a, 'of a replica that dies')
     await until('stopped', () => isStopped(one))
     balancer.retarget(b.url)
     const dying = a.stop()
@@ -253,7 +253,7 @@ describe('a kill switch that was announced and not stored', () => {
   test('is not stored again by the replica that announced it when another one lifted it in the meantime', async () => {
     const one = await connectToA()
     await wayOfA.refuse()
-    await stop(a, 'lifted elsewhere')
+    await activate(a, 'lifted elsewhere')
     await until('stopped', () => isStopped(one))
     balancer.retarget(b.url)
     balancer.cut()
@@ -270,7 +270,7 @@ describe('a kill switch that was announced and not stored', () => {
     const one = await connectToA()
     await wayOfA.refuse()
     const announcedBy = async (reason: string) => {
-      await stop(a, reason)
+      await activate(a, reason)
       return eventually('announced', () => {
         const given = one.kill.report().announced?.filter(({ entry }) => entry.reason === reason)
         return given?.length === 1 ? given : null
@@ -322,7 +322,7 @@ describe('a kill switch that was announced and not stored', () => {
       expect((await b.gateway(gateway, 'POST', '/api/gateway/ack', ack)).status).toBe(200)
     }
     const one = await connectToA()
-    await stop(b, 'a real one', 'agent:x')
+    await activate(b, 'a real one', 'agent:x')
     await until('stopped', () => isStopped(one))
     expect(b.hub.kill.effective()).toMatchObject([{ scope: 'agent:x' }])
     await lift(b, 'agent:x')
@@ -344,14 +344,14 @@ test('a replica that lags lifts nothing, also after the gateway was started agai
   balancer.retarget(b.url)
   balancer.cut()
   await until('at the other', () => one.control.heartbeats.isConnected)
-  await stop(b, 'the lagging one does not know it')
+  await activate(b, 'the lagging one does not know it')
   await until('stopped', () => isStopped(one))
   await one[Symbol.asyncDispose]()
   const order = JSON.parse(readFileSync(join(dir, 'kill.json'), 'utf8')).order
   expect(order.revision).toBeGreaterThan(0)
   const again = startGateway(dir)
   expect(isStopped(again)).toBe(true)
-  // What replica A would send: an earlier state without the stop.
+  // What replica A would send: an earlier state without the kill switch.
   again.kill.applyRemote([], {
     ...{ order: { ...order, revision: order.revision - 1 }, stored: [], announced: [], settled: [] },
   })
@@ -361,7 +361,7 @@ test('a replica that lags lifts nothing, also after the gateway was started agai
 
 test('a database that lost commits begins a new epoch: the kill switch that it lost stays, and its state counts', async () => {
   const one = await connectToA()
-  await stop(b, 'lost with the failover')
+  await activate(b, 'lost with the failover')
   await until('stopped', () => isStopped(one))
   const before = one.kill.report().kill_order
   await b.db.query('delete from kill_switches')
@@ -376,6 +376,6 @@ test('a database that lost commits begins a new epoch: the kill switch that it l
   )
   expect((await lift(b)).status).toBe(200)
   await until('lifted', () => !isStopped(one))
-  await stop(b, 'after the failover')
+  await activate(b, 'after the failover')
   await until('stopped again', () => isStopped(one))
 })

@@ -125,13 +125,13 @@ test('no gateway writes into the evidence of another agent, neither with its act
   expect(await records.ingest(sidecar, { records: forged, lost: [] })).toHaveLength(4)
   expect(await chain()).toEqual(['action.requested', 'action.pending_approval'])
   expect((await replica.db.query('select 1 from traffic where act_id = $1', [body.act_id])).rowCount).toBe(0)
-  // Its own is told of as ever.
+  // The audit events of its own action are recorded.
   expect((await auditOf(replica.db, own)).map(({ type }) => type)).toEqual([
     'action.requested',
     'action.denied',
   ])
-  const told = record({ agent: 'victim', act_id: body.act_id, approval_id: approval.id })
-  await records.ingest(sidecar, { records: [told], lost: [] })
+  const ofVictim = record({ agent: 'victim', act_id: body.act_id, approval_id: approval.id })
+  await records.ingest(sidecar, { records: [ofVictim], lost: [] })
   expect((await chain()).at(-1)).toBe('action.executed')
 })
 

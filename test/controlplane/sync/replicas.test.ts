@@ -39,7 +39,7 @@ afterEach(async () => {
 const admin = person({ role: 'admin', email: 'root@example.com' })
 type Acknowledged = { acked: number; total: number; ms: number }
 
-async function stop(on: Replica, reason: string): Promise<Acknowledged> {
+async function activate(on: Replica, reason: string): Promise<Acknowledged> {
   const { body } = await on.user(admin, 'POST', '/api/dashboard/kill-switch', { active: true, reason })
   return body['acknowledged'] as Acknowledged
 }
@@ -80,11 +80,11 @@ test('the only replica counts a process of another machine, which may run under 
   await one.db.query("update replicas set seen_at = seen_at - interval '2 minutes' where id = 'proc_killed'")
   await one.db.query("update gateway_processes set reported_at = reported_at - interval '2 minutes'")
   const only = await world.replica({ isOnlyReplica: true })
-  expect(await stop(only, 'away')).toMatchObject({ acked: 0, total: 1 })
+  expect(await activate(only, 'away')).toMatchObject({ acked: 0, total: 1 })
   await lift(only)
   await one.db.query("update gateway_processes set disconnected_at = disconnected_at - interval '2 minutes'")
   const again = await world.replica({ isOnlyReplica: true })
-  expect(await stop(again, 'away')).toMatchObject({ acked: 0, total: 1 })
+  expect(await activate(again, 'away')).toMatchObject({ acked: 0, total: 1 })
   await lift(again)
   await Promise.all([only.stop(), again.stop()])
 })
@@ -143,7 +143,7 @@ describe('gateway processes at two replicas', () => {
     expect((await shares(first, 0)).agents).toEqual([])
   })
 
-  test('lend each other the budget of an agent', async () => {
+  test('share the quota of an agent', async () => {
     const ask = async (at: Replica, processId: string, want: number) => {
       const asked = { agent: 'bot', per_minute: 15, want, used: [] }
       return (await at.gateway(gateway, 'POST', '/api/gateway/slots', asked, processId)).body
@@ -160,10 +160,10 @@ describe('gateway processes at two replicas', () => {
     await connect(two)
     await connect(two)
     await bothSee(3)
-    const done = await stop(one, 'drill')
+    const done = await activate(one, 'drill')
     expect([done.acked, done.total]).toEqual([3, 3])
     // Nothing new: those of the other replica have acknowledged this very state before.
-    expect(await stop(one, 'drill')).toMatchObject({ acked: 3, total: 3 })
+    expect(await activate(one, 'drill')).toMatchObject({ acked: 3, total: 3 })
     const lifted = (await lift(two)).body['acknowledged']
     expect(lifted).toMatchObject({ acked: 3, total: 3 })
   })
@@ -172,8 +172,8 @@ describe('gateway processes at two replicas', () => {
     await connect(one)
     await connect(two, { acks: false })
     await bothSee(2)
-    expect(await stop(one, 'deaf')).toMatchObject({ acked: 1, total: 2 })
-    expect(await stop(two, 'deaf again')).toMatchObject({ acked: 1, total: 2 })
+    expect(await activate(one, 'deaf')).toMatchObject({ acked: 1, total: 2 })
+    expect(await activate(two, 'deaf again')).toMatchObject({ acked: 1, total: 2 })
     await lift(one)
   })
 
@@ -183,10 +183,10 @@ describe('gateway processes at two replicas', () => {
     await bothSee(2)
     moving.close()
     await bothSee(1)
-    expect(await stop(one, 'away')).toMatchObject({ acked: 1, total: 2 })
+    expect(await activate(one, 'away')).toMatchObject({ acked: 1, total: 2 })
     await connect(one, { processId: 'proc_moving' })
     await bothSee(2)
-    expect(await stop(two, 'back')).toMatchObject({ acked: 2, total: 2 })
+    expect(await activate(two, 'back')).toMatchObject({ acked: 2, total: 2 })
     await lift(one)
   })
 
@@ -197,8 +197,8 @@ describe('gateway processes at two replicas', () => {
     await bothSee(0)
     await connect(one)
     await bothSee(1)
-    expect(await stop(two, 'replaced')).toMatchObject({ acked: 1, total: 1 })
-    expect(await stop(one, 'replaced again')).toMatchObject({ acked: 1, total: 1 })
+    expect(await activate(two, 'replaced')).toMatchObject({ acked: 1, total: 1 })
+    expect(await activate(one, 'replaced again')).toMatchObject({ acked: 1, total: 1 })
     await lift(one)
   })
 
@@ -208,9 +208,9 @@ describe('gateway processes at two replicas', () => {
     await bothSee(2)
     await two.stop()
     await eventually('it is missed', () => (processesAt(one) === 1 ? true : null))
-    expect(await stop(one, 'one is away')).toMatchObject({ acked: 1, total: 2 })
+    expect(await activate(one, 'one is away')).toMatchObject({ acked: 1, total: 2 })
     await connect(one, { processId: 'proc_refugee' })
-    expect(await stop(one, 'both are here')).toMatchObject({ acked: 2, total: 2 })
+    expect(await activate(one, 'both are here')).toMatchObject({ acked: 2, total: 2 })
     await lift(one)
   })
 
@@ -227,14 +227,14 @@ describe('gateway processes at two replicas', () => {
       "update replicas set seen_at = clock_timestamp() - interval '11 seconds' where id = 'dead'",
     )
     await bothSee(1)
-    expect(await stop(one, 'silent')).toMatchObject({ acked: 1, total: 2 })
+    expect(await activate(one, 'silent')).toMatchObject({ acked: 1, total: 2 })
     await one.db.query(
       "update replicas set seen_at = clock_timestamp() - interval '600 seconds' where id = 'dead'",
     )
     // A process of the same gateway that comes does not take its place: it may still run.
     const other = await connect(one, { processId: 'proc_other' })
     await bothSee(2)
-    expect(await stop(one, 'silent for long')).toMatchObject({ acked: 2, total: 3 })
+    expect(await activate(one, 'silent for long')).toMatchObject({ acked: 2, total: 3 })
     other.close()
     await eventually('the other left', async () => {
       const { rows } = await one.db.query<{ id: string }>(
@@ -245,7 +245,9 @@ describe('gateway processes at two replicas', () => {
     await one.db.query(
       "update replicas set seen_at = clock_timestamp() - interval '616 seconds' where id = 'dead'",
     )
-    await eventually('it is forgotten', async () => ((await stop(one, 'gone')).total === 1 ? true : null))
+    await eventually('it is no longer counted', async () =>
+      (await activate(one, 'gone')).total === 1 ? true : null,
+    )
     await one.db.query(
       "update replicas set seen_at = clock_timestamp() - interval '86801 seconds' where id = 'dead'",
     )
@@ -267,7 +269,7 @@ describe('gateway processes at two replicas', () => {
     await eventually('the old stream is forgotten', () => (one.hub.isHere(gateway.id) ? null : true))
     await bothSee(1)
     expect(two.hub.isHere(gateway.id)).toBe(true)
-    expect(await stop(one, 'moved')).toMatchObject({ acked: 1, total: 1 })
+    expect(await activate(one, 'moved')).toMatchObject({ acked: 1, total: 1 })
     await lift(two)
     now.close()
   })
@@ -292,12 +294,12 @@ describe('gateway processes at two replicas', () => {
     await bothSee(2)
     await one.db.query('alter table kill_switches rename to kill_switches_away')
     try {
-      expect(await stop(one, 'no database')).toMatchObject({ acked: 1, total: 2 })
+      expect(await activate(one, 'no database')).toMatchObject({ acked: 1, total: 2 })
     } finally {
       await one.db.query('alter table kill_switches_away rename to kill_switches')
     }
     await eventually('the other is stopped, too', async () =>
-      (await stop(one, 'no database')).acked === 2 ? true : null,
+      (await activate(one, 'no database')).acked === 2 ? true : null,
     )
     await lift(one)
   })
@@ -325,9 +327,9 @@ describe('what a process says to the replica that does not hold its stream', () 
     await connect(one, { processId: 'proc_other', acksTo: two })
     await connect(two, { acksTo: one })
     await bothSee(3)
-    const done = await stop(one, 'split')
+    const done = await activate(one, 'split')
     expect(done).toMatchObject({ acked: 3, total: 3 })
-    expect(await stop(two, 'split again')).toMatchObject({ acked: 3, total: 3 })
+    expect(await activate(two, 'split again')).toMatchObject({ acked: 3, total: 3 })
     await lift(one)
   })
 
@@ -386,12 +388,12 @@ describe('what a process says to the replica that does not hold its stream', () 
     for (const replica of [one, two]) {
       await replica.gateway(foreign, 'POST', '/api/gateway/status', { ...status, agents: 99 }, 'proc_split')
     }
-    expect(await stop(one, 'forged')).toMatchObject({ acked: 0, total: 1 })
+    expect(await activate(one, 'forged')).toMatchObject({ acked: 0, total: 1 })
     for (const replica of [one, two]) {
       const ack = { kill_seq: Date.now() + 60_000, applied_at: NOW }
       await replica.gateway(foreign, 'POST', '/api/gateway/ack', ack, 'proc_split')
     }
-    expect(await stop(one, 'forged again')).toMatchObject({ acked: 0, total: 1 })
+    expect(await activate(one, 'forged again')).toMatchObject({ acked: 0, total: 1 })
     await say(two, 'status', { ...status, agents: 5 })
     await liveAt(one, ({ agents }) => agents === 5)
     const thief = await one.gateway(foreign, 'GET', '/api/gateway/stream', undefined, 'proc_split')

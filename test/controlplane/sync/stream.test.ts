@@ -32,15 +32,15 @@ async function fetchSections(of: Enrolled, hashes: Record<string, string>): Prom
 }
 
 describe('the stream of a gateway process', () => {
-  test('begins with hello, then the kill state, then a manifest signed with the key of the gateway token', async () => {
+  test('begins with hello, then the kill state, then a section index signed with the key of the gateway token', async () => {
     const stream = await openStream(replica, gateway)
-    const manifest = await stream.next('sections')
+    const index = await stream.next('sections')
     expect(stream.messages.slice(0, 3).map(({ type }) => type)).toEqual(['hello', 'kill', 'sections'])
     const hello = await stream.next('hello')
     expect(hello.gateway).toEqual({ id: gateway.id, name: 'default/local' })
-    const text = sectionIndexMacText(manifest.version, manifest.sections)
-    expect(manifest.mac).toBe(createHmac('sha256', keyOf(gateway)).update(text).digest('hex'))
-    expect(Object.keys(manifest.sections).sort()).toEqual([...SECTION_NAMES].sort())
+    const text = sectionIndexMacText(index.version, index.sections)
+    expect(index.mac).toBe(createHmac('sha256', keyOf(gateway)).update(text).digest('hex'))
+    expect(Object.keys(index.sections).sort()).toEqual([...SECTION_NAMES].sort())
     stream.close()
   })
 
@@ -72,7 +72,7 @@ describe('the stream of a gateway process', () => {
 })
 
 describe('sections', () => {
-  test('have exactly the bytes that the manifest hashed, and build a snapshot with opened credentials', async () => {
+  test('have exactly the bytes of the hashes in the section index, and build a snapshot with opened credentials', async () => {
     const token = 'ghp_canary_token'
     await replica.command(gateway, 'connectors.add', { type: 'codehost', token })
     await replica.command(gateway, 'permissions.set', {
@@ -82,13 +82,13 @@ describe('sections', () => {
     await replica.hub.kill.refresh()
     const version = await currentVersion(replica.db)
     const stream = await openStream(replica, gateway)
-    const manifest = await stream.next('sections', (m) => m.version === version)
-    const texts = await fetchSections(gateway, manifest.sections)
+    const index = await stream.next('sections', (m) => m.version === version)
+    const texts = await fetchSections(gateway, index.sections)
     for (const [name, text] of Object.entries(texts)) {
-      expect(createHash('sha256').update(text).digest('hex'), name).toBe(manifest.sections[name])
+      expect(createHash('sha256').update(text).digest('hex'), name).toBe(index.sections[name])
     }
     const sections = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, JSON.parse(text)]))
-    const snapshot = buildSnapshot({ version, sections, hashes: manifest.sections })
+    const snapshot = buildSnapshot({ version, sections, hashes: index.sections })
     expect(snapshot.permissions.size).toBe(1)
     expect(sections['connectors'][0]).toMatchObject({
       type: 'codehost',
@@ -109,7 +109,7 @@ describe('sections', () => {
     expect(unknown.status).toBe(404)
   })
 
-  test('a change sends a new manifest, and only the shard that changed has a new hash', async () => {
+  test('a change sends a new section index, and only the shard that changed has a new hash', async () => {
     const stream = await openStream(replica, gateway)
     const before = await stream.next('sections')
     const reply = await replica.command(gateway, 'permissions.set', {

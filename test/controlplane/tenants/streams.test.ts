@@ -15,7 +15,7 @@ afterAll(() => world?.[Symbol.asyncDispose]())
 const D = '/api/dashboard'
 let holds = 0
 
-/** One change of each kind that the page is told of. */
+/** One change of each kind that the page receives. */
 const CHANGES = {
   approvals: (tenant) =>
     world.here.sql(
@@ -68,7 +68,7 @@ test('the stream of the page reports changes of the own namespaces only', async 
   })().catch(() => undefined)
   await eventually('the stream is open', async () => (received.includes('event: open') ? true : null))
   const reported = () => received.split('\n').filter((line) => line.startsWith('data: {"kinds"'))
-  /** Repeated, because the first look of the stream only remembers what it sees. */
+  /** Repeated, because the first poll of the stream only stores the state. */
   const ownChangeIsReported = (after: number) =>
     eventually('the own change is reported', async () => {
       if (reported().length > after) return true

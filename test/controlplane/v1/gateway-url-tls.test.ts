@@ -62,7 +62,7 @@ async function executeAt(url: string) {
 }
 
 describe('a gateway_url over TLS', () => {
-  test('with a certificate of an authority that the control plane trusts carries the action out', async () => {
+  test('with a certificate of a CA that the control plane trusts carries the action out', async () => {
     // What NODE_EXTRA_CA_CERTS does at the start of a process.
     setDefaultCACertificates([...trusted, ca.cert])
     const { url } = await front(ca, '127.0.0.1')
@@ -73,7 +73,7 @@ describe('a gateway_url over TLS', () => {
   })
 
   test.each([
-    ['of an unknown authority', () => front(createTestCa(), '127.0.0.1')],
+    ['of an unknown CA', () => front(createTestCa(), '127.0.0.1')],
     ['for another host', () => front(ca, 'gateway.example')],
   ])('with a certificate %s gets not a byte: 503, and the token stays good', async (_what, make) => {
     setDefaultCACertificates([...trusted, ca.cert])

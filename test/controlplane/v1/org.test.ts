@@ -337,7 +337,7 @@ describe('the kill switch', () => {
 
   test('stays on while another source has it on', async () => {
     const warden = await world.agent({ capabilities: ['org:kill_switch'] })
-    await owner('POST', '/api/dashboard/kill-switch', { active: true, reason: 'people' })
+    await owner('POST', '/api/dashboard/kill-switch', { active: true, reason: 'users' })
     const off = await warden.call('POST', '/api/v1/org/kill-switch', { active: false })
     expect(off.body).toEqual({ kill_switch: true })
     await owner('POST', '/api/dashboard/kill-switch', { active: false })
@@ -380,16 +380,16 @@ test('every webhook_url receives each decision, in the order of the decisions on
     const seen = await eventually('three notifications', () =>
       receiver.seen.length >= 3 ? receiver.seen : null,
     )
-    const told = seen.map((request) => JSON.parse(request.body.toString()) as Record<string, unknown>)
+    const callbacks = seen.map((request) => JSON.parse(request.body.toString()) as Record<string, unknown>)
     const of = (id: unknown) =>
-      told.filter((one) => one['action_request_id'] === id).map((one) => [one['event'], one['status']])
+      callbacks.filter((one) => one['action_request_id'] === id).map((one) => [one['event'], one['status']])
     expect(of(body['action_request_id'])).toEqual([['action.allowed', 'allowed']])
     expect(of(waiting.body['action_request_id'])).toEqual([
       ['action.approved', 'allowed'],
       ['action.cancelled', 'cancelled'],
     ])
     // Order holds for each action by itself: two of them are delivered side by side.
-    const first = told.find((one) => one['action_request_id'] === body['action_request_id'])
+    const first = callbacks.find((one) => one['action_request_id'] === body['action_request_id'])
     expect(first).toMatchObject({ action_spec: ALLOWED, decision_token: null })
   } finally {
     await receiver.close()

@@ -18,7 +18,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]()
 })
 
-const stop = (active: boolean, scope: string) =>
+const setKillSwitch = (active: boolean, scope: string) =>
   owner('POST', '/api/dashboard/kill-switch', { active, scope, reason: 'drill' })
 async function submit(by = agent, spec: object = RISKY, more: object = {}) {
   const { body } = await by.call('POST', '/api/v1/actions', { action_spec: spec, ...more })
@@ -40,13 +40,13 @@ test.each(['all', 'agent', 'connector:codehost', 'codehost'])(
   async (named) => {
     const scope = named === 'agent' ? `agent:${agent.name}` : named
     const { id, approval } = await submit()
-    await stop(true, scope)
+    await setKillSwitch(true, scope)
     expect(await read(id)).toMatchObject({
       status: 'cancelled',
       decision_token: null,
       approval: { id: approval, status: 'cancelled' },
     })
-    await stop(false, scope)
+    await setKillSwitch(false, scope)
     expect((await respond(approval)).status).toBe(409)
     expect(await read(id)).toMatchObject({ status: 'cancelled', decision_token: null })
     const [event] = await world.sql<{ details: object; agent_id: string }>(
@@ -67,8 +67,8 @@ test.each(['all', 'agent', 'connector:codehost', 'codehost'])(
 test('a kill switch for another scope cancels nothing', async () => {
   const { id, approval } = await submit()
   for (const scope of ['agent:somebody-else', 'connector:payments', 'gateway:team/other']) {
-    await stop(true, scope)
-    await stop(false, scope)
+    await setKillSwitch(true, scope)
+    await setKillSwitch(false, scope)
   }
   expect(await read(id)).toMatchObject({ status: 'pending_approval', approval: { status: 'pending' } })
   expect((await respond(approval)).body).toMatchObject({ status: 'approved' })
@@ -80,9 +80,9 @@ test('a kill switch revokes the token of an approved action, but not a used toke
   const usedToken = (await respond(used.approval)).body['decision_token']
   expect(await verify(usedToken, used.id)).toMatchObject({ valid: true })
   const byRules = await submit(agent, ALLOWED)
-  await stop(true, 'all')
+  await setKillSwitch(true, 'all')
   expect(await verify(token, approved.id)).toMatchObject({ valid: false })
-  await stop(false, 'all')
+  await setKillSwitch(false, 'all')
   expect(await verify(token, approved.id)).toEqual({ valid: false, error: 'Nonce already used' })
   const executed = await agent.call('POST', `/api/v1/actions/${approved.id}/execute`, {
     decision_token: token,
@@ -99,20 +99,20 @@ test('an action that is submitted while a kill switch is being stored is never l
     const submissions = Array.from({ length: 6 }, () =>
       asker.call('POST', '/api/v1/actions', { action_spec: RISKY }),
     )
-    const [, ...replies] = await Promise.all([stop(true, `agent:${asker.name}`), ...submissions])
+    const [, ...replies] = await Promise.all([setKillSwitch(true, `agent:${asker.name}`), ...submissions])
     for (const { body } of replies) {
       const now = await read(at(body, 'action_request_id'), asker)
       expect(['denied', 'cancelled']).toContain(now['status'])
     }
-    await stop(false, `agent:${asker.name}`)
+    await setKillSwitch(false, `agent:${asker.name}`)
   }
 })
 
 test('a receiver of notifications learns that the action was cancelled', async () => {
   await using receiver = await startRecorder({ answer: replyJson({}) })
   await submit(agent, RISKY, { webhook_url: `${receiver.url}/hook` })
-  await stop(true, 'all')
-  await stop(false, 'all')
+  await setKillSwitch(true, 'all')
+  await setKillSwitch(false, 'all')
   const [sent] = await eventually('the notification', () => (receiver.seen.length > 0 ? receiver.seen : null))
   expect(JSON.parse(String(sent?.body))).toMatchObject({ event: 'action.cancelled', status: 'cancelled' })
 })

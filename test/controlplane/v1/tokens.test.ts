@@ -165,15 +165,15 @@ test('a kill switch refuses tokens and does not use their nonces', async () => {
   const { id, token } = await issue()
   const spent = await issue()
   await verify(world.plane.call, spent.token, spent.id)
-  const stop = (active: boolean) =>
+  const setKillSwitch = (active: boolean) =>
     world.admin('POST', '/api/v1/org/kill-switch', { active, reason: 'drill' })
-  expect((await stop(true)).body).toEqual({ kill_switch: true })
+  expect((await setKillSwitch(true)).body).toEqual({ kill_switch: true })
   expect((await verify(world.plane.call, token, id)).body).toEqual({
     valid: false,
     error: 'Kill switch active: drill',
   })
   expect((await verify(world.plane.call, spent.token, spent.id)).body['error']).toBe('Nonce already used')
-  expect((await stop(false)).body).toEqual({ kill_switch: false })
+  expect((await setKillSwitch(false)).body).toEqual({ kill_switch: false })
   expect((await verify(world.plane.call, token, id)).body['valid']).toBe(true)
 })
 

@@ -29,14 +29,14 @@ test('12,000 failures a minute from one address are verified, then refused; a va
   } finally {
     clock.mockRestore()
   }
-  const told = answers.filter(({ status }) => status === 200)
-  expect(told).toHaveLength(LIMIT)
-  expect(new Set(told.map((answer) => answer.body))).toEqual(
+  const verified = answers.filter(({ status }) => status === 200)
+  expect(verified).toHaveLength(LIMIT)
+  expect(new Set(verified.map((answer) => answer.body))).toEqual(
     new Set(['{"valid":false,"error":"Malformed token"}']),
   )
   const refused = answers.filter(({ status }) => status === 429)
   expect(refused.length).toBeGreaterThan(0)
-  expect(refused.length + told.length).toBe(answers.length)
+  expect(refused.length + verified.length).toBe(answers.length)
   for (const answer of refused) {
     expect(answer.body).toMatch(/^\{"error":"Rate limit exceeded","retry_after":[1-9]\d?\}$/)
   }

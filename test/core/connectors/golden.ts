@@ -147,7 +147,7 @@ function nameWithBody(bound: BoundConnector, request: CanonicalRequest, bytes: B
   return classify(bound, request, view)
 }
 
-/** A body that the gateway reads beside its naming: for another method in it, or for a credential. */
+/** A body that the gateway reads besides for classification: for another method in it, or for a credential. */
 function judgeOverriding(bound: BoundConnector, request: CanonicalRequest, bytes: Buffer): Refusal | null {
   const overriding = overridableBody(bound, request) === null ? null : judgeBodyOverride(bytes, request)
   if (overriding !== null || bodyStripping(request, bound.connector).kind !== 'read') return overriding

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { atFloor, Floors, floored, floorText, readFloors } from '../../../core/crd/floors.ts'
+import { Floors, floored, floorText, readFloors } from '../../../core/crd/floors.ts'
 import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
 import { NO_FLOORS } from '../../support/no-floors.ts'
 
 const spec = (given: object = {}) => GatewaySpec.parse(given)
-const at = (given: object, floors: object) => atFloor(spec(given), { floors: Floors.parse(floors) })
+const rulesOf = (floors: object) => ({ floors: Floors.parse(floors), platformNamespaces: new Set<string>() })
+const at = (given: object, floors: object) => floored(spec(given), 'team', rulesOf(floors))
 
 /** From the least to the most strict. */
 const ORDERED: ReadonlyArray<readonly [field: string, values: readonly unknown[]]> = [
@@ -43,7 +44,7 @@ describe('a field and its floor', () => {
   test.each(ORDERED)('%s without a floor stays unchanged', (field, values) => {
     for (const written of values) {
       const given = spec(nested(field, written))
-      expect(atFloor(given, NO_FLOORS)).toEqual({ spec: given, below: [] })
+      expect(floored(given, 'team', NO_FLOORS)).toEqual({ spec: given, below: [] })
     }
   })
 
@@ -67,7 +68,7 @@ describe('a field and its floor', () => {
       egress: { allowedHosts: ['a.example'] },
       rateLimit: { requestsPerMinute: 7 },
     })
-    const { spec: held } = atFloor(given, { floors: Floors.parse({ enforcementLevel: 'full_enforce' }) })
+    const { spec: held } = floored(given, 'team', rulesOf({ enforcementLevel: 'full_enforce' }))
     expect(held).toEqual({ ...given, enforcementLevel: 'full_enforce' })
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decide, decideAll, decideCandidates, underKillSwitch } from '../../../core/decision/decide.ts'
+import { decide, decideAll, decideNamed, underKillSwitch } from '../../../core/decision/decide.ts'
 import type { EnforcementLevel } from '../../../core/decision/decision.ts'
 import { explainText } from '../../../core/decision/explain.ts'
 import { strictness, type Verdict } from '../../../core/decision/vocabulary.ts'
@@ -220,6 +220,8 @@ describe('several actions in one request', () => {
     policies: [],
   })
   const inputs = (...types: string[]) => types.map((type) => inputOf({ type }))
+  const candidates = (given: typeof rules, of: ReturnType<typeof inputs>) =>
+    decideNamed(given, { kind: 'candidates', candidates: of.map(({ action }) => action) }, of)
 
   test('the strictest rule decides, and the reason names its owner', () => {
     const decision = decideAll(rules, inputs('mcp.tools.list', 'mcp.tools.delete', 'mcp.tools.send'))
@@ -237,10 +239,10 @@ describe('several actions in one request', () => {
   })
 
   test('candidates with one verdict need no body, others do', () => {
-    expect(decideCandidates(rules, inputs('mcp.a', 'mcp.b'))).toMatchObject({ verdict: 'allow' })
-    expect(decideCandidates(rules, inputs('mcp.a', 'mcp.tools.send'))).toBe('split')
-    expect(decideCandidates(rules, inputs('other.a', 'other.b'))).toMatchObject({ verdict: 'deny' })
-    expect(decideCandidates(rules, [])).toMatchObject({ verdict: 'deny' })
+    expect(candidates(rules, inputs('mcp.a', 'mcp.b'))).toMatchObject({ verdict: 'allow' })
+    expect(candidates(rules, inputs('mcp.a', 'mcp.tools.send'))).toBe('split')
+    expect(candidates(rules, inputs('other.a', 'other.b'))).toMatchObject({ verdict: 'deny' })
+    expect(candidates(rules, [])).toMatchObject({ verdict: 'deny' })
   })
 
   test('candidates that need different approvers are split', () => {
@@ -248,8 +250,8 @@ describe('several actions in one request', () => {
   - { name: a, conditions: ['action.type == "mcp.a"'], decision: require_approval, approver_groups: [ops] }
   - { name: b, decision: require_approval }`
     const held = { ...rules, policies: policiesOf([{ id: 'pol_x', yaml }]) }
-    expect(decideCandidates(held, inputs('mcp.a', 'mcp.b'))).toBe('split')
-    expect(decideCandidates(held, inputs('mcp.b', 'mcp.c'))).toMatchObject({ verdict: 'hold' })
+    expect(candidates(held, inputs('mcp.a', 'mcp.b'))).toBe('split')
+    expect(candidates(held, inputs('mcp.b', 'mcp.c'))).toMatchObject({ verdict: 'hold' })
   })
 
   test('a request requires the groups of each of its actions, every set once', () => {

@@ -88,7 +88,7 @@ function isLeftOf(some: readonly string[], all: readonly string[]): boolean {
   })
 }
 
-/** Where a body ends to servers that look at one of the two, take the first or the last, or guess at numbers. */
+/** End of a body for servers that read one of the two fields, take the first or the last, or parse numbers leniently. */
 function endsOf(fields: ReadonlyArray<readonly [string, string]>): ReadonlySet<string> {
   const of = (name: string) =>
     fields.filter(([own]) => own.toLowerCase().replaceAll('_', '-').trim() === name).map(([, value]) => value)

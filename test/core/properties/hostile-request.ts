@@ -3,7 +3,7 @@ import fc from '../../support/fast-check.ts'
 import { type Pair, type PlainRequest, type Provider, plainRequest } from './plain-request.ts'
 import { plainly } from './spelling.ts'
 
-/** A body member by member, so that every reading of it can be told: a key may come twice, in other spellings. */
+/** A body member by member, so that every reading of it is known: a key may occur twice, in other spellings. */
 export type Members = ReadonlyArray<readonly [key: string, value: unknown]>
 
 export type HostileRequest = {

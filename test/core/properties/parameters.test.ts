@@ -6,7 +6,7 @@ import { LONG_MS, runs } from './runs.ts'
 
 const BOUND = { payments: boundOf('payments'), chat: boundOf('chat') }
 
-/** Operations whose parameters policies look at, and the ones that they look at. */
+/** Operations with parameters that policies read, and those parameters. */
 const OPERATIONS = [
   { provider: 'payments', target: '/v1/charges', names: ['amount', 'currency', 'customer'] },
   { provider: 'payments', target: '/v1/payouts', names: ['amount', 'destination'] },

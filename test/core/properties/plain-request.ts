@@ -51,7 +51,7 @@ const word = fc.stringMatching(/^[A-Za-z0-9_~-]{1,8}$/)
 const strange = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 })
 const value = fc.oneof({ weight: 4, arbitrary: word }, { weight: 1, arbitrary: strange })
 const scalar = fc.oneof(value, fc.integer({ min: 0, max: 9_999 }), fc.boolean())
-/** What the rows' own discriminators look for, and what looks like it. */
+/** Texts that the discriminators of rows match, and similar texts. */
 const deciding = fc.constantFrom<Pair>(
   ['state', 'closed'],
   ['state', 'open'],

@@ -15,7 +15,7 @@ describe('answers and the sets of groups that they satisfy', () => {
       want: [0, 0],
     },
     { name: 'one of two answered', required: sets(false, false), answers: [[1]], want: [null, 0] },
-    { name: 'two people', required: sets(false, false), answers: [[1], [0]], want: [1, 0] },
+    { name: 'two approvers', required: sets(false, false), answers: [[1], [0]], want: [1, 0] },
     {
       name: 'distinct: one person counts once',
       required: sets(true, false),

@@ -13,13 +13,13 @@ function person(text: string): ApproverIdentity {
   return { way: way as ApproverIdentity['way'], id, email, isEmailVerified: email === address }
 }
 
-/** Of as many distinct sets as there are answers, those that answers by different people satisfy. */
-function satisfied(people: readonly ApproverIdentity[]): number {
-  const sets = [...people.keys()]
+/** Of as many distinct sets as there are answers, those that answers by different approvers satisfy. */
+function satisfied(approvers: readonly ApproverIdentity[]): number {
+  const sets = [...approvers.keys()]
   const found = satisfiedBy(
     sets.map(() => ({ distinct: true })),
-    people.map(() => sets),
-    (a, b) => areDistinctApprovers(people[a]!, people[b]!),
+    approvers.map(() => sets),
+    (a, b) => areDistinctApprovers(approvers[a]!, approvers[b]!),
   )
   const used = found.filter((answer) => answer !== null)
   expect(new Set(used).size).toBe(used.length)

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { greetingOf, NO_GREETING } from '../../../core/wire/gateway/greeting.ts'
-import {
-  countRelations,
-  versionRelation,
-  versionWarnings,
-} from '../../../core/wire/gateway/version-relation.ts'
+import { countRelations, versionWarnings } from '../../../core/wire/gateway/version-relation.ts'
 
 describe('the version of a gateway beside that of its control plane', () => {
   test.each([
@@ -21,7 +17,7 @@ describe('the version of a gateway beside that of its control plane', () => {
     [null, 'unknown'],
     ['main', 'unknown'],
   ])('%s is %s for 1.4.2', (theirs, relation) => {
-    expect(versionRelation(theirs, '1.4.2')).toBe(relation)
+    expect(countRelations([theirs], '1.4.2')).toMatchObject({ [relation]: 1 })
   })
 
   test('a warning names number, version and what to do; none for the same and for unknown versions', () => {

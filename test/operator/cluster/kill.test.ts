@@ -14,7 +14,7 @@ import {
   untilConditions,
 } from './world.ts'
 
-describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`, () => {
+describe.skipIf(kubeAssets() === null)(`kill switches by kubectl (${KUBE_ASSETS_HINT})`, () => {
   let world: ClusterWorld
   let second: Replica
   let operators: ClusterOperator[]
@@ -39,8 +39,8 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     world.cluster.patch('Gateway', 'team', 'prod', { spec: { killSwitch: { active, reason } } })
   const stopsOf = (replica: Replica, source: string) =>
     replica.hub.kill.effective().filter((entry) => entry.source === source)
-  const stopped = (replica: Replica, source: string, count: number) =>
-    eventually(`${source} has ${count} stops`, () =>
+  const killSwitchesOf = (replica: Replica, source: string, count: number) =>
+    eventually(`${source} has ${count} kill switches`, () =>
       stopsOf(replica, source).length === count ? stopsOf(replica, source) : null,
     )
 
@@ -74,8 +74,8 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     )
     expect(foreign.messages.filter((m) => m.type === 'kill' && m.effective.length > 0)).toEqual([])
     await kill(false)
-    await stopped(replica, 'manifest:team/prod', 0)
-    await stopped(second, 'manifest:team/prod', 0)
+    await killSwitchesOf(replica, 'manifest:team/prod', 0)
+    await killSwitchesOf(second, 'manifest:team/prod', 0)
     await eventually('the status says so', async () => {
       const gateway = await cluster.get('Gateway', 'team', 'prod')
       const isOff = conditions(gateway).includes('KillSwitchActive=False/NotActive')
@@ -93,9 +93,11 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await leader?.[Symbol.asyncDispose]()
     await patched
     for (const replica of [world.replica, second])
-      expect(await stopped(replica, 'manifest:team/prod', 1)).toMatchObject([{ reason: 'in the middle' }])
+      expect(await killSwitchesOf(replica, 'manifest:team/prod', 1)).toMatchObject([
+        { reason: 'in the middle' },
+      ])
     await kill(false)
-    await stopped(world.replica, 'manifest:team/prod', 0)
+    await killSwitchesOf(world.replica, 'manifest:team/prod', 0)
   })
 
   const emergency = (namespace: string, data: Record<string, string | null>) =>
@@ -136,17 +138,17 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
       'data',
     )
     await emergency('drill', { active: 'true', reason: 'drill' })
-    const people = await ownersOfData('drill')
-    expect(people).toHaveLength(1)
+    const owners = await ownersOfData('drill')
+    expect(owners).toHaveLength(1)
     for (const tool of ['kustomize-controller', 'argocd-controller']) await applyFromGit('drill', tool)
-    expect(await ownersOfData('drill')).toEqual(people)
+    expect(await ownersOfData('drill')).toEqual(owners)
     expect(await cluster.get('ConfigMap', 'drill', 'chaperone-emergency')).toMatchObject({
       data: { active: 'true', reason: 'drill' },
       metadata: { annotations: { from: 'argocd-controller' } },
     })
-    await stopped(world.replica, 'configmap:drill', 1)
+    await killSwitchesOf(world.replica, 'configmap:drill', 1)
     await emergency('drill', { active: 'false' })
-    await stopped(world.replica, 'configmap:drill', 0)
+    await killSwitchesOf(world.replica, 'configmap:drill', 0)
   })
 
   test('the emergency ConfigMap reaches everything, stays in force when it is deleted, and is lifted only by `active`', async () => {
@@ -155,7 +157,9 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     expect(made['data']).toBeUndefined()
     await emergency(SYSTEM, { active: 'true', reason: 'all hands' })
     for (const each of [replica, second])
-      expect(await stopped(each, 'configmap', 1)).toMatchObject([{ scope: 'all', reason: 'all hands' }])
+      expect(await killSwitchesOf(each, 'configmap', 1)).toMatchObject([
+        { scope: 'all', reason: 'all hands' },
+      ])
     await untilConditions(cluster, ['Gateway', 'team', 'prod'], ['KillSwitchActive=True/Emergency'])
     await cluster.remove('ConfigMap', SYSTEM, 'chaperone-emergency')
     expect((await untilMade(SYSTEM))['data']).toBeUndefined()
@@ -165,10 +169,10 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     )
     expect(stopsOf(replica, 'configmap')).toHaveLength(1)
     await emergency(SYSTEM, { active: 'true', scopes: 'connector:codehost, agent:team/x' })
-    await stopped(replica, 'configmap', 2)
+    await killSwitchesOf(replica, 'configmap', 2)
     await emergency(SYSTEM, { active: 'false' })
-    await stopped(replica, 'configmap', 0)
-    await stopped(second, 'configmap', 0)
+    await killSwitchesOf(replica, 'configmap', 0)
+    await killSwitchesOf(second, 'configmap', 0)
   })
 
   test('the ConfigMap of a namespace reaches its Gateways, and its agents under other Gateways, and nothing else', async () => {
@@ -179,7 +183,7 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await untilMade('tenant')
     await emergency('tenant', { active: 'true', reason: 'ours' })
     for (const each of [replica, second])
-      expect(await stopped(each, 'configmap:tenant', 1)).toMatchObject([
+      expect(await killSwitchesOf(each, 'configmap:tenant', 1)).toMatchObject([
         { scope: 'namespace:tenant', reason: 'ours' },
       ])
     await untilConditions(cluster, ['Gateway', 'tenant', 'edge'], ['KillSwitchActive=True/Emergency'])
@@ -205,12 +209,12 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     expect([...message].sort()).toEqual(['connector:codehost', 'namespace:tenant'])
     expect(hits('team/prod', 'team/bot')).toBeNull()
     await emergency('tenant', { active: 'false' })
-    for (const each of [replica, second]) await stopped(each, 'configmap:tenant', 0)
+    for (const each of [replica, second]) await killSwitchesOf(each, 'configmap:tenant', 0)
   })
 
   test('a kill switch that was lifted in the control plane only is relayed again', async () => {
     await kill(true)
-    await stopped(world.replica, 'manifest:team/prod', 1)
+    await killSwitchesOf(world.replica, 'manifest:team/prod', 1)
     const { db } = world.replica
     // It is in force before it is stored.
     await eventually('it was stored and is lifted', async () =>
@@ -220,8 +224,8 @@ describe.skipIf(kubeAssets() === null)(`stops by kubectl (${KUBE_ASSETS_HINT})`,
     await eventually('it is stored again', async () =>
       (await db.query('select source from kill_switches')).rowCount === 1 ? true : null,
     )
-    await stopped(world.replica, 'manifest:team/prod', 1)
+    await killSwitchesOf(world.replica, 'manifest:team/prod', 1)
     await world.cluster.remove('Gateway', 'team', 'prod')
-    await stopped(world.replica, 'manifest:team/prod', 0)
+    await killSwitchesOf(world.replica, 'manifest:team/prod', 0)
   })
 })

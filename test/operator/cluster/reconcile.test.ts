@@ -168,7 +168,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await eventually('the credential changed', async () =>
       JSON.stringify(await credentials()) === before ? null : true,
     )
-    await eventually('the gateway is told', () => (newest() > known ? true : null))
+    await eventually('the gateway receives the configuration', () => (newest() > known ? true : null))
     await gateway.close()
   })
 

@@ -22,9 +22,9 @@ describe('an emergency ConfigMap that exceeds what the control plane accepts', (
     ['a long scope', { scopes: `agent:${'x'.repeat(300)} agent:y` }, ['namespace:team', 'agent:y'], 1],
     ['too many scopes', { scopes: many }, ['namespace:team'], 1],
   ])('activates the kill switch with %s', (_, data, wanted, count) => {
-    const stop = killSwitchOfConfigMap({ metadata, data: { active: 'true', ...data } }, 'system')
-    if (stop === null) throw new Error('the ConfigMap says whether it is active')
-    const { problems, ...body } = stop
+    const found = killSwitchOfConfigMap({ metadata, data: { active: 'true', ...data } }, 'system')
+    if (found === null) throw new Error('the ConfigMap says whether it is active')
+    const { problems, ...body } = found
     expect([body.scopes, problems.length]).toEqual([wanted, count])
     expect(parseInput(KillRelayBody, body)).toEqual(body)
     expect(body.scopes.every(isKillScope)).toBe(true)

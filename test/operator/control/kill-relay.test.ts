@@ -78,7 +78,7 @@ function killsOf(held: ReadonlyMap<string, KillRelayBody>) {
 
 const httpTo = (controlPlaneUrl: string) =>
   createControlPlaneHttp({ controlPlaneUrl, operatorTokenFile: tokenFile })
-const stop = (changes: Partial<RelayedKillSwitch> = {}): RelayedKillSwitch => ({
+const killSwitch = (changes: Partial<RelayedKillSwitch> = {}): RelayedKillSwitch => ({
   ...{ source: 'configmap', scopes: ['all'], reason: 'fire', by: 'test', revision: 1 },
   ...changes,
 })
@@ -139,9 +139,9 @@ describe('the kill relay', () => {
     const { relay, close } = await relayTo(well.port, ill.port)
     await eventually('both are known', () => (well.heard.length > 0 && ill.heard.length > 0 ? true : null))
     ill.state.isAnswering = false
-    relay.offer(stop())
+    relay.offer(killSwitch())
     await eventually('the one has it', () => (well.held.get('configmap')?.scopes.length === 1 ? true : null))
-    relay.offer(stop({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
+    relay.offer(killSwitch({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
     await eventually('the next one too', () => (well.held.has('manifest:team/prod') ? true : null))
     ill.state.isAnswering = true
     await eventually('the other has both in the end', () => (ill.held.size === 2 ? true : null))
@@ -155,10 +155,10 @@ describe('the kill relay', () => {
     await eventually('it is known', () => (one.heard.length > 0 ? true : null))
     for (let i = 0; i < 300; i += 1) {
       const gateway = `mallory/g${i}`
-      relay.offer(stop({ source: `manifest:${gateway}`, scopes: [`gateway:${gateway}`] }))
+      relay.offer(killSwitch({ source: `manifest:${gateway}`, scopes: [`gateway:${gateway}`] }))
     }
-    relay.offer(stop({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
-    relay.offer(stop())
+    relay.offer(killSwitch({ source: 'manifest:team/prod', scopes: ['gateway:team/prod'] }))
+    relay.offer(killSwitch())
     // Behind the calls of the other namespace, which end after 5 s each, it would take twice as long.
     await eventually('it has both', () => (one.held.size === 2 ? true : null))
     one.state.hangs = () => false
@@ -169,7 +169,7 @@ describe('the kill relay', () => {
     const one = await replica()
     const { relay, close } = await relayTo(one.port)
     expect(relay.behindMs()).toBe(Number.POSITIVE_INFINITY)
-    relay.offer(stop())
+    relay.offer(killSwitch())
     await eventually('it has it', () => (one.held.size === 1 ? true : null))
     await eventually('they agree', () => (relay.behindMs() < 1_000 ? true : null))
     one.held.clear()
@@ -180,14 +180,14 @@ describe('the kill relay', () => {
   test('ignores older revisions of an object, and relays an unchanged kill switch once', async () => {
     const one = await replica()
     const { relay, close } = await relayTo(one.port)
-    relay.offer(stop({ revision: 5 }))
+    relay.offer(killSwitch({ revision: 5 }))
     await eventually('it has it', () => (one.held.size === 1 ? true : null))
-    relay.offer(stop({ revision: 4, scopes: [], reason: '' }))
-    relay.offer(stop({ revision: 6 }))
+    relay.offer(killSwitch({ revision: 4, scopes: [], reason: '' }))
+    relay.offer(killSwitch({ revision: 6 }))
     const compared = one.heard.length
     await eventually('they were compared again', () => (one.heard.length > compared + 2 ? true : null))
     expect(one.heard.filter(({ body }) => body !== null)).toHaveLength(1)
-    relay.offer(stop({ revision: 7, scopes: [], reason: '' }))
+    relay.offer(killSwitch({ revision: 7, scopes: [], reason: '' }))
     await eventually('it is lifted', () => (one.held.get('configmap')?.scopes.length === 0 ? true : null))
     await close()
   })
@@ -196,7 +196,7 @@ describe('the kill relay', () => {
     const one = await replica()
     one.state.hasLongPolls = true
     const { relay, close } = await relayTo(one.port)
-    relay.offer(stop())
+    relay.offer(killSwitch())
     await eventually('they agree', () => (relay.behindMs() < 1_000 ? true : null))
     const paths = () => one.heard.filter(({ body }) => body === null).map(({ request }) => request.url)
     await eventually('the poll is open', () => (paths().at(-1)?.includes('known=') === true ? true : null))

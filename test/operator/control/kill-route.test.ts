@@ -13,7 +13,7 @@ const kill = async (body: object) => {
   const whole = { source: 'manifest:team/prod', scopes: [], reason: '', by: 'test', ...body }
   return replica.operator('POST', '/api/operator/kill', whole)
 }
-const stops = () =>
+const killSwitches = () =>
   replica.hub.kill.effective().map(({ source, scope, reason }) => ({ source, scope, reason }))
 
 test('a relayed kill switch is in force for its Gateway only, and an older revision does not lift it', async () => {
@@ -27,15 +27,17 @@ test('a relayed kill switch is in force for its Gateway only, and an older revis
     { source: 'manifest:team/prod', scope: 'agent:x', reason: 'why' },
     { source: 'manifest:team/prod', scope: 'gateway:team/prod', reason: 'why' },
   ]
-  expect(stops()).toEqual(active)
+  expect(killSwitches()).toEqual(active)
   expect((await kill({ revision: 4 })).body).toMatchObject({ applied: false })
-  expect(stops()).toEqual(active)
+  expect(killSwitches()).toEqual(active)
   expect((await kill({ scopes: ['all'], reason: 'other', revision: 6 })).body).toMatchObject({
     applied: true,
   })
-  expect(stops()).toEqual([{ source: 'manifest:team/prod', scope: 'gateway:team/prod', reason: 'other' }])
+  expect(killSwitches()).toEqual([
+    { source: 'manifest:team/prod', scope: 'gateway:team/prod', reason: 'other' },
+  ])
   await kill({ revision: 7 })
-  expect(stops()).toEqual([])
+  expect(killSwitches()).toEqual([])
   stream.close()
 })
 
@@ -49,9 +51,9 @@ test('a delayed push of a Gateway does not lift a relayed kill switch', async ()
   expect(await replica.operator('PUT', '/api/operator/objects/Gateway/team/prod', body)).toMatchObject({
     ...{ status: 200, body: { accepted: true, gateways: ['team/prod'], problem: null } },
   })
-  expect(stops()).toHaveLength(1)
+  expect(killSwitches()).toHaveLength(1)
   await kill({ revision: 11 })
-  expect(stops()).toEqual([])
+  expect(killSwitches()).toEqual([])
 })
 
 test.each([
@@ -62,5 +64,5 @@ test.each([
 ])('an invalid kill switch is refused, and the message names the field: %j', async (body, field) => {
   const { status, body: answer } = await kill(body)
   expect([status, JSON.stringify(answer)]).toEqual([400, expect.stringContaining(field)])
-  expect(stops()).toEqual([])
+  expect(killSwitches()).toEqual([])
 })

@@ -60,16 +60,20 @@ describe('a kill switch', () => {
     ['other/bot', ['namespace:team'], 1],
     ['agents:x', ['namespace:team'], 1],
   ])('by the ConfigMap of a namespace applies to that namespace: %j', (scopes, wanted, problems) => {
-    const stop = mapOf('team', { active: 'true', scopes })
-    expect([stop?.source, stop?.scopes, stop?.problems.length]).toEqual(['configmap:team', wanted, problems])
+    const found = mapOf('team', { active: 'true', scopes })
+    expect([found?.source, found?.scopes, found?.problems.length]).toEqual([
+      'configmap:team',
+      wanted,
+      problems,
+    ])
   })
   test('is in force only when a replica holds exactly its scopes with its reason', () => {
-    const stop = killSwitchOfGateway(gateway({ killSwitch: { active: true, reason: 'why' } }))
-    const entry = { scope: 'gateway:team/prod', source: stop.source, reason: 'why', since: '' }
-    expect(isInForce(stop, [entry])).toBe(true)
-    expect(isInForce(stop, [])).toBe(false)
-    expect(isInForce(stop, [{ ...entry, reason: 'other' }])).toBe(false)
-    expect(isInForce(stop, [entry, { ...entry, scope: 'agent:x' }])).toBe(false)
-    expect(isInForce({ ...stop, scopes: [] }, [])).toBe(true)
+    const found = killSwitchOfGateway(gateway({ killSwitch: { active: true, reason: 'why' } }))
+    const entry = { scope: 'gateway:team/prod', source: found.source, reason: 'why', since: '' }
+    expect(isInForce(found, [entry])).toBe(true)
+    expect(isInForce(found, [])).toBe(false)
+    expect(isInForce(found, [{ ...entry, reason: 'other' }])).toBe(false)
+    expect(isInForce(found, [entry, { ...entry, scope: 'agent:x' }])).toBe(false)
+    expect(isInForce({ ...found, scopes: [] }, [])).toBe(true)
   })
 })

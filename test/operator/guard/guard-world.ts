@@ -20,7 +20,7 @@ export function token(audiences: readonly string[]): KubeCall {
   }
 }
 
-export function authorities(namespace: string, name = 'chaperone-control-plane-ca'): KubeCall {
+export function caConfigMap(namespace: string, name = 'chaperone-control-plane-ca'): KubeCall {
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { 'ca.crt': 'evil' } }
   return { method: 'POST', path: `/api/v1/namespaces/${namespace}/configmaps`, body }
 }

@@ -15,7 +15,7 @@ import {
 import { clientOf, createNamespace, createPod, refusalOf } from '../../support/kube-objects.ts'
 import { agent, governedPod, OPTIONS, PLAIN, prepare, proxy, secure, WAYS } from './bypass-pods.ts'
 import { describeGrantPermissions } from './grant-permissions.ts'
-import { authorities, type Guard, hardened, token } from './guard-world.ts'
+import { caConfigMap, type Guard, hardened, token } from './guard-world.ts'
 import { describeGvisorRuleSetter } from './gvisor-rule-setter.ts'
 import { describePodsWithoutSidecar } from './pods-without-sidecar.ts'
 import { describeRunningPods } from './running-pods.ts'
@@ -53,7 +53,7 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
       const bare = { metadata: { name: 'probe' }, spec: PLAIN }
       const answers = await Promise.all([
         refusalOf(client, createPod('closed', bare, { dryRun: 'All' })),
-        refusalOf(client, { ...authorities('team'), query: { dryRun: 'All' } }),
+        refusalOf(client, { ...caConfigMap('team'), query: { dryRun: 'All' } }),
         refusalOf(client, token(['chaperone-control-plane'])),
       ])
       return answers.every((answer) => answer?.includes('ValidatingAdmissionPolicy')) ? true : null
@@ -248,8 +248,8 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
   })
 
   it('reserves the CA bundle of the control plane for the operator', async () => {
-    expect(await refusalOf(client, authorities('team'))).toContain('is reserved for the operator')
-    expect(await refusalOf(client, { ...authorities('team', 'other') })).toBeNull()
+    expect(await refusalOf(client, caConfigMap('team'))).toContain('is reserved for the operator')
+    expect(await refusalOf(client, { ...caConfigMap('team', 'other') })).toBeNull()
   })
 
   it.each(['kube-system', 'kube-public', 'kube-node-lease'])(

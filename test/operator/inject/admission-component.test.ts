@@ -287,7 +287,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     seen.push({ ...main, metadata: { ...main.metadata, namespace: 'young' } })
     lazy.gatewaysChanged?.()
     const path = '/api/v1/namespaces/young/configmaps/chaperone-control-plane-ca'
-    await eventually('the authorities are there', () =>
+    await eventually('the CA certificates are there', () =>
       client.call<object>({ method: 'GET', path }).catch(() => null),
     )
     await lazy[Symbol.asyncDispose]()
@@ -326,7 +326,7 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     const allowed = [...OPERATOR_RULES.cluster, ...OPERATOR_RULES.own].flatMap(({ verbs, resources }) =>
       resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
     )
-    // What is applied counts as patched, and needs the right to create it. A renewed authority is written over the
+    // What is applied counts as patched, and needs the right to create it. A renewed CA certificate is written over the
     // old one.
     const unseen = ({ resources, verbs }: { resources: string[]; verbs: string[] }) =>
       verbs.includes('patch') ? resources.map((resource) => `create ${resource}`) : []

@@ -180,7 +180,7 @@ export function describeNetworkPolicies(world: AdmissionWorld): void {
       return now !== null && now.metadata.uid !== first.metadata.uid ? true : null
     })
     // For the Gateway's status: once without the policy, and once with it again.
-    await eventually('the Gateway of the pod is told', () => (world.isolation.length >= 2 ? true : null))
+    await eventually('the Gateway of the pod is reported', () => (world.isolation.length >= 2 ? true : null))
     expect(new Set(world.isolation.flat())).toEqual(new Set(['team/main']))
     world.podIndex.set('team/soft', undefined)
     await eventually('it is deleted', async () => ((await read()) === null ? true : null))

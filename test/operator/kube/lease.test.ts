@@ -4,7 +4,7 @@ import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import { boundTo } from '../../../operator/kube/bound-client.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
 import { createElection, type Election } from '../../../operator/kube/lease.ts'
-import { sleep } from '../../../operator/kube/sleep.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type FakeKubeApi, type Front, startFakeKubeApi } from '../../support/fake-kube-api.ts'
 

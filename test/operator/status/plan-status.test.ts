@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { COMMON_CONDITIONS, CONDITIONS, GATEWAY_CONDITIONS } from '../../../core/crd/conditions.ts'
+import { CONDITIONS } from '../../../core/crd/conditions.ts'
 import { ConnectorStatus, GatewayStatus } from '../../../core/crd/status.ts'
 import type { CustomResource } from '../../../operator/cluster/custom-resources.ts'
 import { planStatus } from '../../../operator/status/plan-status.ts'
@@ -15,6 +15,9 @@ import {
   process,
   reply,
 } from './status-world.ts'
+
+const COMMON_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready', 'Degraded', 'Stale']
+const GATEWAY_CONDITIONS = ['KillSwitchActive', 'BypassPossible', 'BypassDetected', 'FloorApplied']
 
 describe('the status of an object', () => {
   test('has all conditions of its kind, True or False, each with a documented reason, and fits its own schema', () => {

@@ -17,16 +17,16 @@ const HOST = 'chaperone-webhook.chaperone-system.svc'
 
 /** A Secret and a webhook configuration that all replicas of a test share. */
 function cluster() {
-  let stored: { authorities: CertificateAuthorities; resourceVersion: string } | null = null
+  let stored: { cas: CertificateAuthorities; resourceVersion: string } | null = null
   const state = { writes: 0, bundle: '', lostRaces: 0 }
   const port: CertificatePort = {
     readCertificateAuthorities: async () => stored,
-    writeCertificateAuthorities: async (authorities, resourceVersion) => {
+    writeCertificateAuthorities: async (cas, resourceVersion) => {
       if ((stored?.resourceVersion ?? null) !== resourceVersion) {
         state.lostRaces++
         return false
       }
-      stored = { authorities, resourceVersion: String(++state.writes) }
+      stored = { cas, resourceVersion: String(++state.writes) }
       return true
     },
     writeTrustBundle: async (bundle) => {
@@ -140,12 +140,12 @@ describe('the certificates of the webhook', () => {
     )
     expect(plan.isChanged).toBe(true)
     expect(plan.bundlePem).not.toContain(stored.current.certPem)
-    expect(plan.signing).toBe(plan.authorities.current)
+    expect(plan.signing).toBe(plan.cas.current)
   })
 
   it('never outlive their CA', () => {
-    const authority = createCertificateAuthority(START)
-    const leaf = issueLeaf(authority, [HOST], START + 363 * DAY_MS)
+    const ca = createCertificateAuthority(START)
+    const leaf = issueLeaf(ca, [HOST], START + 363 * DAY_MS)
     expect(leaf.notAfterMs).toBe(START + 365 * DAY_MS)
   })
 

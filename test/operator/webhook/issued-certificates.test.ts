@@ -15,9 +15,9 @@ const DAY_MS = 86_400_000
 const START = Date.UTC(2027, 0, 1)
 const HOST = 'chaperone-webhook.chaperone-system.svc'
 
-function issuedBy(authority: CertificateAuthority, nowMs: number): IssuedCertificate {
-  const { certPem, keyPem } = issueLeaf(authority, [HOST], nowMs)
-  return { certPem, keyPem, caPem: authority.certPem }
+function issuedBy(ca: CertificateAuthority, nowMs: number): IssuedCertificate {
+  const { certPem, keyPem } = issueLeaf(ca, [HOST], nowMs)
+  return { certPem, keyPem, caPem: ca.certPem }
 }
 
 /** The Secret that an issuer writes, and the webhook configuration that the operators write. */
@@ -61,13 +61,13 @@ it('serves the certificate of the Secret and trusts its CA, also when the issuer
 })
 
 it('follows a renewed certificate', async () => {
-  const authority = createCertificateAuthority(START)
-  const { state, clock, replica } = cluster(issuedBy(authority, START))
+  const ca = createCertificateAuthority(START)
+  const { state, clock, replica } = cluster(issuedBy(ca, START))
   using one = await replica()
   await one.certificates.refresh()
   expect(one.leaves).toEqual([])
   clock.now = START + 5 * DAY_MS
-  state.secret = issuedBy(authority, clock.now)
+  state.secret = issuedBy(ca, clock.now)
   await one.certificates.refresh()
   expect(one.leaves.map(({ certPem }) => certPem)).toEqual([state.secret.certPem])
   expect(one.certificates.leaf.notAfterMs).toBe(clock.now + 7 * DAY_MS)
@@ -95,11 +95,11 @@ it('trusts the leaves of all replicas while they change over to another CA', asy
 })
 
 it('keeps the last certificate when the Secret is deleted, incomplete or inconsistent', async () => {
-  const authority = createCertificateAuthority(START)
-  const good = issuedBy(authority, START)
+  const ca = createCertificateAuthority(START)
+  const good = issuedBy(ca, START)
   const { state, replica } = cluster(good)
   using one = await replica()
-  const other = issuedBy(authority, START)
+  const other = issuedBy(ca, START)
   for (const [bad, message] of [
     [null, 'does not exist'],
     [{ ...good, caPem: '' }, 'lacks tls.crt, tls.key or ca.crt'],

@@ -251,10 +251,10 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
   })
 
   test('an update of only the kill switch skips the webhook, and succeeds without it', async () => {
-    const stop = (active: boolean) =>
+    const withKillSwitch = (active: boolean) =>
       cluster.patch('Gateway', 'team', 'main', { spec: { killSwitch: { active } } })
     const before = reviews
-    expect(await said(stop(true))).toBeNull()
+    expect(await said(withKillSwitch(true))).toBeNull()
     expect(reviews).toBe(before)
     expect(
       await said(cluster.patch('Gateway', 'team', 'main', { spec: { rateLimit: { requestsPerMinute: 7 } } })),
@@ -262,8 +262,8 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
     // Twice where the API server began with an older copy of the object and found that when it stored the change.
     expect(reviews).toBeGreaterThan(before)
     await webhook[Symbol.asyncDispose]()
-    expect(await said(stop(false))).toBeNull()
-    expect(await said(stop(true))).toBeNull()
+    expect(await said(withKillSwitch(false))).toBeNull()
+    expect(await said(withKillSwitch(true))).toBeNull()
     // The second line stands behind it.
     expect(await refusal('Policy', 'unseen', rule('nope'))).toBeNull()
   })

@@ -116,8 +116,8 @@ export async function startMesh(
   mesh: MeshWebhook,
   { name, namespace }: { readonly name: string; readonly namespace: string },
 ): Promise<AsyncDisposable> {
-  const authority = createCertificateAuthority(Date.now())
-  const leaf = issueLeaf(authority, ['127.0.0.1'], Date.now())
+  const ca = createCertificateAuthority(Date.now())
+  const leaf = issueLeaf(ca, ['127.0.0.1'], Date.now())
   const server = createServer({ cert: leaf.certPem, key: leaf.keyPem }, async (question, answer) => {
     const { request } = JSON.parse(await text(question)) as { request: { uid: string; object: Pod } }
     const patch = mesh.injects(request.object.metadata) ? patchOf(request.object, mesh) : []
@@ -133,7 +133,7 @@ export async function startMesh(
     name: 'mesh.example.test',
     clientConfig: {
       url: `https://127.0.0.1:${port}/`,
-      caBundle: Buffer.from(authority.certPem).toString('base64'),
+      caBundle: Buffer.from(ca.certPem).toString('base64'),
     },
     admissionReviewVersions: ['v1'],
     sideEffects: 'None',

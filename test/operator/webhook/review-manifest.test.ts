@@ -32,22 +32,22 @@ function refusal(kind: Kind, spec: object, before?: object, namespace = 'team'):
 describe('an update of only the kill switch is always admitted', () => {
   /** Of another version: no Gateway may have this any more. */
   const OLD = { enforcementLevel: 'removed_level', formerField: 1, failurePolicy: { writesAfterSeconds: -1 } }
-  const stop = (killSwitch: unknown) => ({ ...OLD, killSwitch })
+  const withKillSwitch = (killSwitch: unknown) => ({ ...OLD, killSwitch })
   const ACTIVE = { active: true, reason: 'drill' }
   const SCOPES = [{ kind: 'Agent', name: 'bot' }]
 
   test.each<[string, object, object]>([
-    ['is set', OLD, stop({ active: true })],
-    ['is set with a reason and scopes', OLD, stop({ ...ACTIVE, scopes: SCOPES })],
-    ['is changed', stop(ACTIVE), stop({ ...ACTIVE, reason: 'more' })],
-    ['is lifted', stop(ACTIVE), stop({ ...ACTIVE, active: false })],
-    ['is taken out', stop(ACTIVE), OLD],
+    ['is set', OLD, withKillSwitch({ active: true })],
+    ['is set with a reason and scopes', OLD, withKillSwitch({ ...ACTIVE, scopes: SCOPES })],
+    ['is changed', withKillSwitch(ACTIVE), withKillSwitch({ ...ACTIVE, reason: 'more' })],
+    ['is lifted', withKillSwitch(ACTIVE), withKillSwitch({ ...ACTIVE, active: false })],
+    ['is taken out', withKillSwitch(ACTIVE), OLD],
   ])('when it %s on a Gateway that would be refused if it were created now', (_what, before, after) => {
     expect(refusal('Gateway', after, before)).toBeNull()
   })
 
   test('an update of the kill switch and another field is validated', () => {
-    const message = refusal('Gateway', { ...stop(ACTIVE), audit: 'sync' }, OLD)
+    const message = refusal('Gateway', { ...withKillSwitch(ACTIVE), audit: 'sync' }, OLD)
     expect(message).toContain('enforcementLevel')
     expect(message).toContain('unknown field spec.formerField')
   })

@@ -6,8 +6,8 @@ import { createCertificateAuthority, issueLeaf } from '../../../operator/webhook
 import { openWebhookServer, type WebhookDeps } from '../../../operator/webhook/server.ts'
 import { gatewayLookup, INJECT_OPTIONS, NO_RUNTIMES, NO_SANDBOXES } from '../../support/golden-pods.ts'
 
-const AUTHORITY = createCertificateAuthority(Date.now())
-const leaf = () => issueLeaf(AUTHORITY, ['127.0.0.1'], Date.now())
+const CA = createCertificateAuthority(Date.now())
+const leaf = () => issueLeaf(CA, ['127.0.0.1'], Date.now())
 const POD = {
   metadata: { name: 'agent', annotations: { 'chaperone.dev/gateway': 'main' } },
   spec: { containers: [{ name: 'agent', image: 'node:24' }] },
@@ -38,7 +38,7 @@ async function open(more: Partial<WebhookDeps> = {}) {
   const ask = (path: string, body: unknown, method = 'POST', agent: Agent | false = false) =>
     new Promise<{ status: number; body: Answer; peer: string }>((resolve, reject) => {
       const asked = request(
-        { port: server.port, host: '127.0.0.1', path, method, ca: AUTHORITY.certPem, agent },
+        { port: server.port, host: '127.0.0.1', path, method, ca: CA.certPem, agent },
         async (response) => {
           const { serialNumber } = (response.socket as import('node:tls').TLSSocket).getPeerCertificate()
           resolve({

@@ -254,8 +254,8 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
 
   describe('another webhook that inserts its container first', () => {
     const meddle = async (reinvocationPolicy: string, isStubborn: boolean) => {
-      const authority = createCertificateAuthority(Date.now())
-      const leaf = issueLeaf(authority, ['127.0.0.1'], Date.now())
+      const ca = createCertificateAuthority(Date.now())
+      const leaf = issueLeaf(ca, ['127.0.0.1'], Date.now())
       const meddler = createServer({ cert: leaf.certPem, key: leaf.keyPem }, async (question, answer) => {
         const { request } = JSON.parse(await text(question)) as {
           request: { uid: string; object: StoredPod }
@@ -282,7 +282,7 @@ describe.skipIf(kubeAssets() === null)(`the injector behind a real API server ($
         name: 'zz.meddler.example',
         clientConfig: {
           url: `https://127.0.0.1:${port}/`,
-          caBundle: Buffer.from(authority.certPem).toString('base64'),
+          caBundle: Buffer.from(ca.certPem).toString('base64'),
         },
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',

@@ -27,7 +27,7 @@ export type FakeOptions = {
   readonly tls?: { readonly key: string; readonly cert: string }
 }
 
-/** A control plane that speaks `core/wire/sync` over real HTTP and remembers all that it was told. */
+/** A control plane that speaks `core/wire/sync` over real HTTP and records all messages. */
 export class FakeControlPlane implements AsyncDisposable {
   readonly #server: ReturnType<typeof createServer> | ReturnType<typeof createTlsServer>
   readonly #streams = new Set<ServerResponse>()
@@ -74,7 +74,7 @@ export class FakeControlPlane implements AsyncDisposable {
   /** Opens approvals that nobody waits for at the gateway, as for executions. */
   isDeferring = false
   /** Answers 404 to every section. */
-  isForgetful = false
+  losesSections = false
   /** Called before a section is answered: may take its time. */
   beforeSection: (name: string) => Promise<void> = async () => undefined
   isBeating = true
@@ -115,10 +115,10 @@ export class FakeControlPlane implements AsyncDisposable {
   }
 
   announce(): void {
-    this.send(this.manifest())
+    this.send(this.sectionIndex())
   }
 
-  manifest(): Extract<DownMessage, { type: 'sections' }> {
+  sectionIndex(): Extract<DownMessage, { type: 'sections' }> {
     const hashes = Object.fromEntries(
       Object.entries(this.sections).map(([name, content]) => [name, sha256(sectionText(content))]),
     )
@@ -236,7 +236,7 @@ export class FakeControlPlane implements AsyncDisposable {
     const lines: DownMessage[] = [
       { type: 'hello', protocol: 1, gateway, lease_ms: 30_000, at },
       { type: 'kill', seq: this.killSeq, effective: this.effective },
-      this.manifest(),
+      this.sectionIndex(),
     ]
     response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
   }
@@ -246,7 +246,7 @@ export class FakeControlPlane implements AsyncDisposable {
     await this.beforeSection(name)
     const text = sectionText(this.sections[name])
     // Only the newest version is kept.
-    if (this.isForgetful || searchParams.get('hash') !== sha256(text)) {
+    if (this.losesSections || searchParams.get('hash') !== sha256(text)) {
       reply(response, 404, { error: 'Not found' })
       return
     }

@@ -75,7 +75,7 @@ describe.each<[string, Answer]>([
     'refuses the repetition',
     (sent) => (sent.stop?.retried_after_ms === undefined ? AWAY : { status: 400, body: {} }),
   ],
-])('a stop that was set here while the control plane %s', (_, answer) => {
+])('a kill switch that was activated here while the control plane %s', (_, answer) => {
   test('is forwarded with one id until it is stored, with growing pauses', async () => {
     const { sent, state, set, kill, receive, scopes } = world(answer)
     await set('all')

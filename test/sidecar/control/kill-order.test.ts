@@ -164,7 +164,7 @@ describe('a gateway', () => {
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const configure = (revision: number, agent: string) => {
       world.fake.configure({ agents: [agentEntry(agent)] }, { isAnnounced: false })
-      world.fake.send({ ...world.fake.manifest(), order: { epoch: 5, revision } })
+      world.fake.send({ ...world.fake.sectionIndex(), order: { epoch: 5, revision } })
     }
     configure(10, 'later')
     await until('later', () => world.control.snapshots.current()?.agentsByName.has('later') === true)
@@ -174,7 +174,7 @@ describe('a gateway', () => {
     expect(world.fake.acks.at(-1)?.config_order).toEqual({ epoch: 5, revision: 10 })
     expect(world.control.snapshots.current()?.agentsByName.has('earlier')).toBe(false)
     configure(1, 'next epoch')
-    world.fake.send({ ...world.fake.manifest(), order: { epoch: 6, revision: 1 } })
+    world.fake.send({ ...world.fake.sectionIndex(), order: { epoch: 6, revision: 1 } })
     await until('next', () => world.control.snapshots.current()?.agentsByName.has('next epoch') === true)
   })
 })

@@ -12,10 +12,10 @@ import { createTestLog } from './test-log.ts'
 
 const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
 const SINCE = '2026-01-01T00:00:00.000Z'
-const stop = (scope: string, source = 'api') => ({ scope, source, reason: 'incident', since: SINCE })
+const killSwitch = (scope: string, source = 'api') => ({ scope, source, reason: 'incident', since: SINCE })
 const bot = { agent: 'bot', agentId: 'agent_bot', connectors: ['codehost', 'team/hub'] }
 
-/** As much of an exchange as a stop looks at. */
+/** The fields of an exchange that a kill switch is compared with. */
 function exchangeOf(agent: string): Exchange {
   return { abort: new AbortController(), agent: agentEntry(agent) } as unknown as Exchange
 }
@@ -36,7 +36,7 @@ function killState() {
 describe('the kill state', () => {
   test('is the union of the control plane and local kill switches', () => {
     const { kill } = killState()
-    kill.applyRemote([stop('agent:other')])
+    kill.applyRemote([killSwitch('agent:other')])
     expect(kill.match(bot)).toBeNull()
     kill.setLocal('connector:codehost', 'here')
     expect(kill.match(bot)?.source).toBe('gateway:default/local')
@@ -61,11 +61,11 @@ describe('the kill state', () => {
     const { kill, live } = killState()
     const [mine, other] = [exchangeOf('bot'), exchangeOf('other')]
     live.add(mine)
-    const forget = live.add(other)
-    expect(kill.applyRemote([stop('agent:bot')])).toBe(1)
+    const remove = live.add(other)
+    expect(kill.applyRemote([killSwitch('agent:bot')])).toBe(1)
     expect(mine.abort.signal.reason).toMatchObject({ kind: 'kill', entry: { scope: 'agent:bot' } })
     expect(other.abort.signal.aborted).toBe(false)
-    forget()
+    remove()
     kill.setLocal('all', '')
     expect(other.abort.signal.aborted).toBe(false)
   })
@@ -73,7 +73,7 @@ describe('the kill state', () => {
   test('survives a restart without a control plane', () => {
     const first = killState().kill
     first.setGatewayName('team/edge')
-    first.applyRemote([stop('agent:bot')])
+    first.applyRemote([killSwitch('agent:bot')])
     first.setLocal('connector:payments', 'here')
     const { kill } = killState()
     expect(kill.match(bot)?.reason).toBe('incident')
@@ -95,7 +95,7 @@ describe('the kill state', () => {
   test('a scope that names the gateway covers it', () => {
     const { kill } = killState()
     kill.setGatewayName('team/edge')
-    kill.applyRemote([stop('gateway:edge')])
+    kill.applyRemote([killSwitch('gateway:edge')])
     expect(kill.match(bot)?.scope).toBe('gateway:edge')
   })
 })
@@ -110,7 +110,7 @@ describe('a kill switch from the control plane', () => {
     exchange.abort.signal.addEventListener('abort', () => {
       acksAtCut = world.fake.acks.filter((ack) => ack.kill_seq === world.fake.killSeq).length
     })
-    const seq = world.fake.kill([stop('all')])
+    const seq = world.fake.kill([killSwitch('all')])
     await until('ack', () => world.fake.acks.some((ack) => ack.kill_seq === seq))
     expect(exchange.abort.signal.aborted).toBe(true)
     expect(acksAtCut).toBe(0)

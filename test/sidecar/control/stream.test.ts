@@ -6,7 +6,7 @@ import { agentEntry } from './fake-control-plane.ts'
 const until = (what: string, isMet: () => boolean) => eventually(what, () => (isMet() ? true : null))
 
 describe('the stream from the control plane', () => {
-  test('the first manifest becomes the snapshot in force and is acknowledged by version', async () => {
+  test('the first section index becomes the snapshot in force and is acknowledged by version', async () => {
     await using world = await startControlWorld({
       prepare: (fake) => fake.configure({ agents: [agentEntry('bot')] }),
     })
@@ -43,7 +43,7 @@ describe('the stream from the control plane', () => {
     world.fake.configure({ agents: [agentEntry('first')] })
     // The last path can be that of a section of the first snapshot.
     await until('fetch', () => world.fake.paths.slice(before).some((path) => path.includes('/sections/')))
-    // The next manifest is still on its way when the section is asked for: only the 404 says that there is one.
+    // The next section index is still in flight when the section is asked for: only the 404 says that there is one.
     world.fake.configure({ agents: [agentEntry('second')] }, { isAnnounced: false })
     gate.resolve()
     await until('404', () => world.log.lines.some(({ message }) => message.includes('section')))
@@ -55,12 +55,12 @@ describe('the stream from the control plane', () => {
   test('sections that cannot be fetched are logged', async () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
-    world.fake.isForgetful = true
+    world.fake.losesSections = true
     world.fake.configure({ agents: [agentEntry('late')] })
     await until('complaint', () =>
       world.log.lines.some(({ level, message }) => level === 'warn' && message.includes('cannot be fetched')),
     )
-    world.fake.isForgetful = false
+    world.fake.losesSections = false
     await until('late', () => world.control.snapshots.current()?.agentsByName.has('late') === true)
   })
 
@@ -94,7 +94,7 @@ describe('the stream from the control plane', () => {
     await using world = await startControlWorld()
     await until('snapshot', () => world.control.snapshots.current() !== null)
     const { version } = world.control.snapshots.current() ?? { version: -1 }
-    world.fake.send({ ...world.fake.manifest(), version: 999 })
+    world.fake.send({ ...world.fake.sectionIndex(), version: 999 })
     await until('complaint', () => world.log.text().includes('invalid signature'))
     expect(world.control.snapshots.current()?.version).toBe(version)
   })
@@ -186,8 +186,8 @@ describe('the lease', () => {
     world.clock.advance(60_000)
     world.fake.beat(old)
     world.fake.configure({})
-    await until('manifest', () => world.control.snapshots.current()?.version === world.fake.version)
-    // The manifest is fresh and renews; the beat before it did not.
+    await until('section index', () => world.control.snapshots.current()?.version === world.fake.version)
+    // The section index is new and renews; the beat before it did not.
     world.clock.advance(40_000)
     world.fake.beat(old)
     world.fake.kill([])

@@ -72,9 +72,9 @@ describe('an intent', () => {
   test('that could not be written is not open: the next segment does not carry it', async () => {
     const journal = journalOf('proc_1', { maxBytes: 64 * 1024 })
     const refused = journal.intent(record(0, { path: 'x'.repeat(70_000) }))
-    const told = expect(refused.written).rejects.toMatchObject({ code: 'journal_unavailable' })
+    const written = expect(refused.written).rejects.toMatchObject({ code: 'journal_unavailable' })
     journal.flush()
-    await told
+    await written
     expect([...(await collect(journalOf('proc_2'))).records.keys()]).toEqual([])
   })
 })

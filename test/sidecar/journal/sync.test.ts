@@ -354,7 +354,7 @@ class Workload {
   /** What the control plane has: number by record id. */
   readonly stored = new Map<string, number>()
   readonly reported = new Set<number>()
-  /** Numbers that it got while the disk worked: they never look lost. */
+  /** Numbers assigned while the disk worked; they are never reported as lost. */
   readonly durable = new Set<number>()
   /** The power is off. */
   isOver = false

@@ -8,7 +8,7 @@ it.each([
   ['code.example', ['h2'], 'h2'],
 ])('TLS with %s for a client that offers %s chooses %s', async (host, alpn, chosen) => {
   await using t = await startFront({ prefersHttp1: (name) => name === 'code.example' })
-  const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host, alpn })
+  const secure = await tlsTunnel(t.port, { ca: t.ca.caPem, host, alpn })
   expect(secure.alpnProtocol).toBe(chosen)
   secure.destroy()
 })

@@ -66,7 +66,7 @@ describe('protocol detection on one port', () => {
   it('decrypts what a CONNECT carries and names the tunnel, the server name and the credentials on every request', async () => {
     await using t = await startFront()
     const secure = await tlsTunnel(t.port, {
-      ca: t.authority.caPem,
+      ca: t.ca.caPem,
       host: 'api.example',
       alpn: ['http/1.1'],
       headers: 'Proxy-Authorization: Basic YTpi\r\n',
@@ -135,7 +135,7 @@ describe('protocol detection on one port', () => {
     await using t = await startFront()
     const open = (session?: Buffer): Promise<TLSSocket> =>
       tlsTunnel(t.port, {
-        ca: t.authority.caPem,
+        ca: t.ca.caPem,
         host: 'api.example',
         ...(session === undefined ? {} : { session }),
       })
@@ -161,11 +161,11 @@ describe('protocol detection on one port', () => {
       port: t.port,
       host: '127.0.0.1',
       servername: 'not a name',
-      ca: t.authority.caPem,
+      ca: t.ca.caPem,
     })
     await expect(once(direct, 'secureConnect')).rejects.toThrow()
     await expect(
-      tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', servername: 'a b' }),
+      tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', servername: 'a b' }),
     ).rejects.toThrow()
     await until(
       () => t.exchanges.length === 1,
@@ -215,7 +215,7 @@ describe('protocol detection on one port', () => {
     expect(t.exchanges[0]?.malformed?.code).toBe('malformed_request')
     expect(t.exchanges[0]?.malformed?.detail).toMatch(/^TLS handshake with the client failed: /)
     expect(t.exchanges[0]?.raw.sources).toMatchObject({ connectAuthority: 'api.example:443' })
-    const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'api.example' })
+    const secure = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'api.example' })
     const client = new RawClient(secure)
     client.send('GET /next HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n')
     await client.all()
@@ -237,7 +237,7 @@ describe('protocol detection on one port', () => {
   it('records one exchange when the client speaks no protocol that we speak', async () => {
     await using t = await startFront()
     await expect(
-      tlsTunnel(t.port, { ca: t.authority.caPem, host: 'api.example', alpn: ['spdy/3'] }),
+      tlsTunnel(t.port, { ca: t.ca.caPem, host: 'api.example', alpn: ['spdy/3'] }),
     ).rejects.toThrow()
     await until(
       () => t.exchanges.length > 0,
@@ -267,7 +267,7 @@ describe('protocol detection on one port', () => {
     })
     socket.setNoDelay(true)
     socket.on('data', (chunk) => dribble.push(chunk))
-    const secure = connect({ socket: dribble, servername: 'api.example', ca: t.authority.caPem })
+    const secure = connect({ socket: dribble, servername: 'api.example', ca: t.ca.caPem })
     const client = new RawClient(secure as never)
     client.send('GET /slow-hello HTTP/1.1\r\nHost: api.example\r\n\r\n')
     await client.until(({ received }) => received.includes('/slow-hello'))
@@ -307,7 +307,7 @@ describe('agent ports', () => {
       transport: 'port-absolute',
       credentials: { kind: 'port', agent: 'bot' },
     })
-    const secure = await tlsTunnel(port, { ca: t.authority.caPem, host: 'api.example', alpn: ['http/1.1'] })
+    const secure = await tlsTunnel(port, { ca: t.ca.caPem, host: 'api.example', alpn: ['http/1.1'] })
     const client = new RawClient(secure)
     client.send('GET /y HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n')
     expect(JSON.parse(bodyOf(await client.all()))).toMatchObject({
@@ -332,7 +332,7 @@ describe('agent ports', () => {
     await using t = await startFront()
     const port = await t.front.openAgentPort('bot')
     const { connect } = await import('node:tls')
-    const secure = connect({ port, host: '127.0.0.1', servername: 'api.example', ca: t.authority.caPem })
+    const secure = connect({ port, host: '127.0.0.1', servername: 'api.example', ca: t.ca.caPem })
     const client = new RawClient(secure)
     client.send('GET /y HTTP/1.1\r\nHost: api.example\r\nConnection: close\r\n\r\n')
     expect(JSON.parse(bodyOf(await client.all()))).toMatchObject({

@@ -19,8 +19,8 @@ export type Handle = (exchange: Exchange) => Promise<void>
 export type TestFront = AsyncDisposable & {
   readonly front: Front
   readonly port: number
-  readonly authority: CertificateAuthority
-  /** The authority's certificate as a file, for clients that want one. */
+  readonly ca: CertificateAuthority
+  /** File with the CA certificate, for clients that read a file. */
   readonly caFile: string
   /** Everything that reached the pipeline's door, in order. */
   readonly exchanges: Exchange[]
@@ -47,7 +47,7 @@ export type TestFrontOptions = {
 /** A real front on a free loopback port, with a fresh certificate authority and small functions behind it. */
 export async function startFront(options: TestFrontOptions = {}): Promise<TestFront> {
   const folder = await mkdtemp(join(tmpdir(), 'front-'))
-  const authority = await loadCertificateAuthority({
+  const ca = await loadCertificateAuthority({
     certFile: join(folder, 'ca.crt'),
     keyFile: join(folder, 'ca.key'),
     bundleFile: join(folder, 'bundle.crt'),
@@ -61,9 +61,9 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
   const leafOf = (names: string[]) => {
     const mint: CertificateAuthority['mint'] = (host) => {
       names.push(host)
-      return authority.mint(host)
+      return ca.mint(host)
     }
-    return createLeafCache({ ...authority, mint }, { max: 100 })
+    return createLeafCache({ ...ca, mint }, { max: 100 })
   }
   const handle = options.handle ?? echo
   const note = (fields: unknown): void => void failures.push(fields)
@@ -103,7 +103,7 @@ export async function startFront(options: TestFrontOptions = {}): Promise<TestFr
   return {
     front,
     port,
-    authority,
+    ca,
     caFile: join(folder, 'ca.crt'),
     exchanges,
     apiRequests,
@@ -212,7 +212,7 @@ export type TlsTunnelOptions = {
   readonly headers?: string
 }
 
-/** TLS inside a CONNECT tunnel, certificate checked against our authority alone. */
+/** TLS inside a CONNECT tunnel, certificate verified with the test CA only. */
 export async function tlsTunnel(port: number, options: TlsTunnelOptions): Promise<TLSSocket> {
   const { socket } = await tunnel(port, `${options.host}:443`, options.headers)
   socket.removeAllListeners('data')

@@ -39,7 +39,7 @@ async function secure({ front, port }: Stage, alpn: string[], name = HOST): Prom
   const { socket, received } = await connected(port, `${HOST}:443`)
   expect(received).toMatch(/^HTTP\/1\.1 200 /)
   socket.removeAllListeners('data')
-  const inside = connectTls({ socket, servername: name, ca: front.authority.certPem, ALPNProtocols: alpn })
+  const inside = connectTls({ socket, servername: name, ca: front.ca.certPem, ALPNProtocols: alpn })
   await once(inside, 'secureConnect')
   return inside
 }
@@ -54,7 +54,7 @@ describe('a host that no connector owns, asked for by a client of chaperone run'
     const stage = await start()
     const agent = new ProxyAgent({
       ...{ uri: `http://127.0.0.1:${stage.port}`, token: KEY },
-      requestTls: { ca: stage.front.authority.certPem },
+      requestTls: { ca: stage.front.ca.certPem },
     })
     open.push({ [Symbol.asyncDispose]: () => agent.destroy() })
     for (const body of ['{}', 'x'.repeat(300_000)]) {
@@ -121,7 +121,7 @@ describe('a host that no connector owns, asked for by a client of chaperone run'
       'names a host that is owned',
       ({ front }, { socket }) => {
         socket.removeAllListeners('data')
-        const inside = connectTls({ socket, servername: 'api.github.com', ca: front.authority.certPem })
+        const inside = connectTls({ socket, servername: 'api.github.com', ca: front.ca.certPem })
         inside.on('error', () => undefined)
         inside.resume()
         inside.write('GET /repos/acme/site/issues HTTP/1.1\r\nHost: api.github.com\r\n\r\n')

@@ -144,7 +144,7 @@ export async function tunnelTo(front: TestFront): Promise<TLSSocket> {
   )
   const [head] = await once(socket, 'data')
   expect(String(head)).toContain(' 200 ')
-  const secure = connectTls({ socket, servername: HOST, ca: front.authority.certPem })
+  const secure = connectTls({ socket, servername: HOST, ca: front.ca.certPem })
   await once(secure, 'secureConnect')
   return secure
 }

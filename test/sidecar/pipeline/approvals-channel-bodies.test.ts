@@ -11,7 +11,7 @@ const JSON_TYPE = 'application/json'
 
 type Body = readonly [headers: readonly string[], body: string | Buffer]
 
-/** Bodies that name the channel, in which some servers find it and we do not look. */
+/** Bodies that name the channel, in which some servers find it and the gateway does not. */
 const UNREADABLE: Record<string, Body> = {
   'a multipart form': [['Content-Type', 'multipart/form-data; boundary=x'], PART],
   'a multipart form of another kind': [['Content-Type', 'multipart/mixed; boundary=x'], PART],

@@ -36,7 +36,7 @@ async function connected(front: TestFront, authority: string, host = authority) 
 async function secured(front: TestFront, authority: string, servername: string): Promise<RawClient> {
   const { socket, head } = await connected(front, authority)
   expect(head).toContain(' 200 ')
-  const secure = connectTls({ socket, servername, ca: front.authority.certPem, ALPNProtocols: ['http/1.1'] })
+  const secure = connectTls({ socket, servername, ca: front.ca.certPem, ALPNProtocols: ['http/1.1'] })
   await once(secure, 'secureConnect')
   return new RawClient(secure)
 }

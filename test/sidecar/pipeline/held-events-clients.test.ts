@@ -40,7 +40,7 @@ async function start(rules: Rules, outcome: HoldOutcome, answer: Answer) {
   const agent = new ProxyAgent({
     uri: `http://127.0.0.1:${front.port}`,
     token: `Basic ${Buffer.from(`builder:${KEY}`).toString('base64')}`,
-    requestTls: { ca: front.authority.certPem },
+    requestTls: { ca: front.ca.certPem },
   })
   open.push(world, front, { [Symbol.asyncDispose]: () => agent.destroy() })
   holdWith(world, outcome)

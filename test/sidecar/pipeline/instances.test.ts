@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createOwnInstance } from '../../../sidecar/control/own-instance.ts'
+import { createPodInstance } from '../../../sidecar/control/pod-instance.ts'
 import { LIST, start } from './pipeline-world.ts'
 
 const UNBOUND = { pod: 'team/warm-1', pod_uid: 'uid-1', sandbox: 'team/warm-1' }
@@ -36,12 +36,12 @@ it('names no instance in an aggregate record of requests of two instances', asyn
 })
 
 it('is that of the own pod only', () => {
-  const own = createOwnInstance({ pod: { name: 'warm-1', namespace: 'team', uid: 'uid-1' } })
+  const own = createPodInstance({ pod: { name: 'warm-1', namespace: 'team', uid: 'uid-1' } })
   expect(own.current()).toEqual({ pod: 'team/warm-1', pod_uid: 'uid-1' })
   own.set(CLAIMED)
   own.set({ pod: 'team/other', pod_uid: 'uid-2' })
   expect(own.current()).toEqual(CLAIMED)
-  const none = createOwnInstance(null)
+  const none = createPodInstance(null)
   none.set(CLAIMED)
   expect(none.current()).toBeNull()
 })

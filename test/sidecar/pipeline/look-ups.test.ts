@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { LOOK_UPS_PER_MINUTE } from '../../../sidecar/upstream/look-ups.ts'
 import type { Answer } from '../../support/recorder.ts'
 import { JSON_BODY, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import { type Rules, SECRET, type World } from './test-world.ts'
+
+/** Look-ups of one connector in a minute. */
+const PER_MINUTE = 120
 
 /** A code host that knows one repository, two issues (8 is a pull request) and a few nodes. */
 const PROVIDER: Readonly<Record<string, unknown>> = {
@@ -129,10 +131,10 @@ describe('a target that is given by an id', () => {
 
   it('is looked up a bounded number of times in a minute, and is unknown beyond', async () => {
     const world = await startAt(guarding('acme/prod'))
-    for (let n = 0; n <= LOOK_UPS_PER_MINUTE; n++) {
+    for (let n = 0; n <= PER_MINUTE; n++) {
       await world.send(mutation(`mergePullRequest(input: {pullRequestId: "PR_${n}"})`))
     }
-    expect(asked(world)).toHaveLength(LOOK_UPS_PER_MINUTE)
+    expect(asked(world)).toHaveLength(PER_MINUTE)
     expect(world.lookUps.at(-1)).toBe('node limited')
   })
 

@@ -57,7 +57,7 @@ export async function startMcpWorld(rules: Rules, answer: Answer): Promise<McpWo
   const agent = new ProxyAgent({
     uri: `http://127.0.0.1:${front.port}`,
     token: TOKEN,
-    requestTls: { ca: front.authority.certPem, ALPNProtocols: ['http/1.1'] },
+    requestTls: { ca: front.ca.certPem, ALPNProtocols: ['http/1.1'] },
     allowH2: false,
   })
   const tunnel = (alpn: 'http/1.1' | 'h2') => tunnelTo(front, alpn)
@@ -108,7 +108,7 @@ async function tunnelTo(front: TestFront, alpn: string): Promise<TLSSocket> {
   const secure = connectTls({
     socket,
     servername: MCP_HOST,
-    ca: front.authority.certPem,
+    ca: front.ca.certPem,
     ALPNProtocols: [alpn],
   })
   await once(secure, 'secureConnect')

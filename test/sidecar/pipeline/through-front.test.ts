@@ -26,7 +26,7 @@ async function start(rules: Rules): Promise<{ world: World; front: TestFront; ag
   const agent = new ProxyAgent({
     uri: `http://127.0.0.1:${front.port}`,
     token: `Basic ${Buffer.from(`builder:${KEY}`).toString('base64')}`,
-    requestTls: { ca: front.authority.certPem },
+    requestTls: { ca: front.ca.certPem },
   })
   open.push(world, front, { [Symbol.asyncDispose]: () => agent.destroy() })
   return { world, front, agent }
@@ -43,7 +43,7 @@ async function tunnelTo(front: TestFront, host: string): Promise<TLSSocket> {
   const secure = connectTls({
     socket,
     servername: host,
-    ca: front.authority.certPem,
+    ca: front.ca.certPem,
     ALPNProtocols: ['http/1.1'],
   })
   await once(secure, 'secureConnect')

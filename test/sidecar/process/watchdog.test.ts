@@ -24,46 +24,46 @@ function setUp(thresholdMs = 200) {
     clock.ms += ms
     stages.leave()
   }
-  return { clock, run, lines, blocked, look: () => watchdog?.check() }
+  return { clock, run, lines, blocked, check: () => watchdog?.check() }
 }
 
 describe('the watchdog', () => {
   it('names the stage that blocked the event loop, although others ran before and after it', () => {
-    const { run, lines, blocked, look } = setUp()
+    const { run, lines, blocked, check } = setUp()
     run('decide', 3)
     run('classify', 450)
     run('forward', 2)
-    look()
+    check()
     expect(blocked).toEqual(['classify'])
     expect(lines).toEqual([{ stage: 'classify', blocked_ms: 355 }])
   })
 
   it('reports other when no stage ran for half of the time', () => {
-    const { clock, run, blocked, look } = setUp()
+    const { clock, run, blocked, check } = setUp()
     run('classify', 90)
     clock.ms += 400
-    look()
+    check()
     expect(blocked).toEqual(['other'])
   })
 
   it('reports nothing while turns are short, and each block once', () => {
-    const { clock, run, blocked, look } = setUp()
+    const { clock, run, blocked, check } = setUp()
     for (let n = 0; n < 50; n++) {
       run('classify', 60)
-      look()
+      check()
     }
     expect(blocked).toEqual([])
     run('hold', 1_000)
-    look()
+    check()
     clock.ms += 100
-    look()
+    check()
     expect(blocked).toEqual(['hold'])
   })
 
   it('keeps the threshold that it is given', () => {
-    const { run, blocked, look } = setUp(1_000)
+    const { run, blocked, check } = setUp(1_000)
     run('classify', 1_400)
-    look()
+    check()
     expect(blocked).toEqual([])
   })
 

@@ -24,7 +24,7 @@ let aheadMs = 0
 let lifeMs = 86_400_000
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'pod-authority-'))
+  dir = await mkdtemp(join(tmpdir(), 'pod-ca-'))
   hosts = ['api.example']
   issued = 0
   signed = 0

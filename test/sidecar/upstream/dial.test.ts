@@ -7,7 +7,7 @@ afterEach(closeAll)
 describe('dialling', () => {
   const ca = createTestCa()
 
-  it('verifies the certificate against the name and the extra authority, beside the public ones', async () => {
+  it('verifies the certificate against the name and the extra CA, beside the public ones', async () => {
     const at = await recorder({ tls: ca.issue('api.github.com') })
     const target = targetOf(at.port, {
       isTls: true,
@@ -21,7 +21,7 @@ describe('dialling', () => {
   })
 
   it.each([
-    ['an unknown authority', null, 'api.github.com'],
+    ['an unknown CA', null, 'api.github.com'],
     ['a certificate for another name', ca.cert, 'other.example'],
   ])('sends nothing over a connection with %s', async (_what, caBundle, name) => {
     const at = await recorder({ tls: ca.issue(name) })

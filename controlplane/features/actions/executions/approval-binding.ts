@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../../crypto/sha256.ts'
+import { sha256Hex } from '../../../../runtime/sha256.ts'
 import type { Query } from '../../../db/query.ts'
 import { getUsableApproval } from '../../approvals/rows.ts'
 import { type Evaluated, type EvaluationDeps, evaluateAction } from '../evaluation.ts'

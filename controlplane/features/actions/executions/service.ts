@@ -148,7 +148,7 @@ function assertExecutable({ killChecks }: ExecutionDeps, row: ActionRow): void {
   if (row.usedBy === 'verify' || row.usedBy === 'execute') throw tokenError('used')
   assertMovable(row, 'execute')
   const entry = killChecks.of(row)
-  if (entry !== null) throw stopped(killReason(entry))
+  if (entry !== null) throw killError(killReason(entry))
 }
 
 async function checkedClaims(
@@ -196,6 +196,6 @@ function tokenError(problem: TokenProblem): ChaperoneError {
   return new ChaperoneError(CODE[problem], { error, detail: error })
 }
 
-function stopped(reason: string): ChaperoneError {
+function killError(reason: string): ChaperoneError {
   return new ChaperoneError('kill_switch', { error: reason, detail: reason })
 }

@@ -42,48 +42,49 @@ export type TokenKeys = {
  * with the replaced key until its next read.
  */
 const OVERLAP_S = 3_600
-const LOOK_MS = 60_000
+const RELOAD_MS = 60_000
 /**
  * Minimum time in milliseconds between two reads for unknown key ids. A read is necessary because another replica may
  * have just rotated the key; the minimum prevents one query per invented key id.
  */
-const UNKNOWN_LOOK_MS = 250
+const UNKNOWN_RELOAD_MS = 250
 
 export function createTokenKeys(deps: TokenKeysDeps): TokenKeys {
   const { db, orgId, keyring, clock, log } = deps
   let { keys } = deps
-  let lookedAt = clock.monotonicMs()
-  let looking: Promise<void> | null = null
+  let loadedAt = clock.monotonicMs()
+  let loading: Promise<void> | null = null
 
-  const look = (): Promise<void> => {
-    lookedAt = clock.monotonicMs()
-    looking ??= db
+  const reload = (): Promise<void> => {
+    loadedAt = clock.monotonicMs()
+    loading ??= db
       .tx((q) => loadSigningKeys(q, keyring))
       .then((loaded) => {
         keys = loaded
       })
       .finally(() => {
-        looking = null
+        loading = null
       })
-    return looking
+    return loading
   }
-  const age = () => clock.monotonicMs() - lookedAt
+  const age = () => clock.monotonicMs() - loadedAt
   const known = (kid: string) => keys.all.find((key) => key.kid === kid)
 
   return {
     current() {
-      if (age() > LOOK_MS) look().catch((error) => log.warn({ err: error }, 'signing keys could not be read'))
+      if (age() > RELOAD_MS)
+        reload().catch((error) => log.warn({ err: error }, 'signing keys could not be read'))
       return keys.current
     },
     async find(kid) {
       const key = known(kid)
       if (key !== undefined) return key
-      if (age() < UNKNOWN_LOOK_MS) return undefined
-      await look()
+      if (age() < UNKNOWN_RELOAD_MS) return undefined
+      await reload()
       return known(kid)
     },
     async all() {
-      if (age() > UNKNOWN_LOOK_MS) await look()
+      if (age() > UNKNOWN_RELOAD_MS) await reload()
       return keys.all
     },
     async rotate(by) {
@@ -95,7 +96,7 @@ export function createTokenKeys(deps: TokenKeysDeps): TokenKeys {
         await recordEvent(q, { orgId, actor: by, type: 'settings.updated', details })
         await bumpVersion(q)
       })
-      await look()
+      await reload()
       return keys.current
     },
   }

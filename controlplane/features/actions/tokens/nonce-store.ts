@@ -57,7 +57,7 @@ export async function spendNonces(
   const outcomes = new Map<string, Spent>(list.map(({ jti }) => [jti, taken.has(jti) ? 'spent' : 'unknown']))
   const left = sorted.filter(({ jti }) => !taken.has(jti))
   const free = new Set<string>()
-  for (const { jti, state } of left.length === 0 ? [] : await lookAt(q, left)) {
+  for (const { jti, state } of left.length === 0 ? [] : await readUnspent(q, left)) {
     if (state === 'free') free.add(jti)
     outcomes.set(jti, state === 'free' ? 'used' : state)
   }
@@ -67,10 +67,10 @@ export async function spendNonces(
 }
 
 /** State of a nonce. `free`: the nonce is neither used nor expired. */
-type Looked = { readonly jti: string; readonly state: 'used' | 'expired' | 'free' }
+type UnspentNonce = { readonly jti: string; readonly state: 'used' | 'expired' | 'free' }
 
-async function lookAt(q: Query, list: readonly Spending[]): Promise<readonly Looked[]> {
-  const { rows } = await q.query<Looked>(
+async function readUnspent(q: Query, list: readonly Spending[]): Promise<readonly UnspentNonce[]> {
+  const { rows } = await q.query<UnspentNonce>(
     `select n.jti, case when n.used_at is not null then 'used' when n.expires_at <= clock_timestamp() then 'expired'
        else 'free' end as state
      from nonces n join unnest($1::text[], $2::text[]) as w(jti, act_id) on n.jti = w.jti and n.act_id = w.act_id`,

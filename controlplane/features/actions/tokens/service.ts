@@ -1,5 +1,4 @@
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import { type ActionSpec, canonicalJson } from '../../../../core/action/spec.ts'
 import { base62 } from '../../../../core/ids.ts'
 import {
@@ -11,9 +10,10 @@ import {
   type TokenProblem,
   tokenHeader,
 } from '../../../../core/token.ts'
+import { sha256Hex } from '../../../../runtime/sha256.ts'
+import { sleep } from '../../../../runtime/sleep.ts'
 import { createBatcher } from '../../../batcher.ts'
 import { pooledRandom } from '../../../crypto/random.ts'
-import { sha256Hex } from '../../../crypto/sha256.ts'
 import type { SigningKey } from '../../../crypto/signing-keys.ts'
 import type { Db } from '../../../db/query.ts'
 import { isAnswerLost, isUnavailable } from '../../../db/unavailable.ts'
@@ -155,7 +155,7 @@ async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyM
   const until = performance.now() + LOST_ANSWER_MS
   let next: Asked = first
   while (isUnavailable(next) && performance.now() < until) {
-    await wait(LOST_ANSWER_PAUSE_MS)
+    await sleep(LOST_ANSWER_PAUSE_MS)
     next = await asked(db, list)
   }
   return orThrow(next)

@@ -39,8 +39,8 @@ export function createVerification(deps: VerificationDeps): Verification {
     const problem = claimProblem(claims, { org: orgId, act })
     if (problem !== null) return TOKEN_ERRORS[problem]
     if (deps.killChecks.isAnything()) {
-      const stopped = await refusalReason(deps, claims)
-      if (stopped !== null) return stopped
+      const refusedBecause = await refusalReason(deps, claims)
+      if (refusedBecause !== null) return refusedBecause
     }
     const spent = await tokens.spend({ jti: claims.jti, actId: act, usedBy: 'verify' })
     return spent === 'spent' ? null : TOKEN_ERRORS[PROBLEM[spent]]

@@ -2,10 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { readStoredPolicy } from '../../../../core/decision/policies/policy-document.ts'
 import type { HeldBy } from '../../../../core/wire/gateway/hold.ts'
 
+export type HoldingRule =
+  | { readonly name: string; readonly problem: null }
+  | { readonly name: null; readonly problem: 'several' | 'none' }
+
 /**
  * Returns the name of the rule by which a policy holds a request. This is the rule that the card names, otherwise the
- * only rule that requires approval of these groups. Returns null when none or several rules require approval of these
- * groups.
+ * only rule that requires approval of these groups. `problem` states whether several rules, or none, require approval of
+ * these groups.
  *
  * @param policyYaml Text of the policy.
  * @param holding Entry of the policy in `held_by` of the card. Its `rule` is the label of the policy, as in
@@ -16,14 +20,15 @@ export function holdingRule(
   policyYaml: string,
   { rule: label, groups, distinct }: HeldBy['policies'][number],
   matchedRule: string | null,
-): string | null {
+): HoldingRule {
   const rules = readStoredPolicy(policyYaml).rules.filter(({ decision }) => decision === 'require_approval')
   const named = rules.find(({ name }) => matchedRule === `${label}: ${name}`)
-  if (named !== undefined) return named.name
+  if (named !== undefined) return { name: named.name, problem: null }
   const [only, second] = rules.filter(
     (rule) =>
       isDeepStrictEqual(rule.approver_groups.toSorted(), groups.toSorted()) &&
       (rule.distinct ?? false) === distinct,
   )
-  return only !== undefined && second === undefined ? only.name : null
+  if (only === undefined) return { name: null, problem: 'none' }
+  return second === undefined ? { name: only.name, problem: null } : { name: null, problem: 'several' }
 }

@@ -63,6 +63,11 @@ type Context = PolicyExceptionsDeps & {
   readonly manifests: StoredRows
 }
 
+const NO_SINGLE_RULE = {
+  several: 'Several rules of the policy require approval of the same groups. Edit the policy.',
+  none: 'No rule of the policy requires approval of the groups of this request. Edit the policy.',
+} as const
+
 type Holding = HeldBy['policies'][number]
 
 async function exceptionIn(
@@ -82,9 +87,8 @@ async function exceptionIn(
     return none(
       'The policy has changed since the request was held. Edit the policy, or wait for the next request.',
     )
-  const rule = holdingRule(policy.policyYaml, holding, row.card.matched_rule)
-  if (rule === null)
-    return none('Several rules of the policy require approval of the same groups. Edit the policy.')
+  const { name: rule, problem } = holdingRule(policy.policyYaml, holding, row.card.matched_rule)
+  if (rule === null) return none(NO_SINGLE_RULE[problem])
   const made = withException(
     policy.policyYaml,
     factsOf(row),

@@ -1,6 +1,6 @@
 import { percent, statedDetails } from '../../../../core/decision/audit-details.ts'
 import { grantObstacle, orderedHeldBy, queryOf } from '../../../../core/decision/permissions/grant.ts'
-import { sha256Hex } from '../../../crypto/sha256.ts'
+import { sha256Hex } from '../../../../runtime/sha256.ts'
 import type { Query } from '../../../db/query.ts'
 import { agentActor } from '../../audit/actor.ts'
 import { recordEvents } from '../../audit/events.ts'

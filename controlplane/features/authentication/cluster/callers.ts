@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Namespaces } from '../../../../core/wire/access/rights.ts'
-import { sha256 } from '../../../crypto/sha256.ts'
+import { sha256Hex } from '../../../../runtime/sha256.ts'
 import { tokenTimes } from '../../../crypto/token-times.ts'
 import type { ClusterUser } from '../../../db/cluster-user.ts'
 import type { Db } from '../../../db/query.ts'
@@ -62,7 +62,7 @@ export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterC
   }
   return {
     async byToken(token, address) {
-      const hash = sha256(token).toString('hex')
+      const hash = sha256Hex(token)
       const presented = { token, hash, expiresAtMs: tokenTimes(token).expiresAtMs, address }
       const { subject } = await tokens.of(presented, { maxAgeMs: REVIEW_MS })
       return subject === null ? undefined : principal(subject, 'token')

@@ -1,4 +1,4 @@
-import { sha256 } from '../../../crypto/sha256.ts'
+import { sha256Hex } from '../../../../runtime/sha256.ts'
 import { tokenTimes } from '../../../crypto/token-times.ts'
 import type { ReviewedTokens } from './reviewed-tokens.ts'
 
@@ -28,7 +28,7 @@ export function createOperatorIdentity({
 }): IdentifyOperator {
   return async (token, address, isUrgent = false) => {
     const { expiresAtMs } = tokenTimes(token)
-    const presented = { token, hash: sha256(token).toString('hex'), expiresAtMs, address }
+    const presented = { token, hash: sha256Hex(token), expiresAtMs, address }
     const { subject: pod } = await tokens.of(presented, {
       maxAgeMs: MAX_AGE_MS,
       ...(isUrgent ? { urgentMaxAgeMs: URGENT_MAX_AGE_MS } : {}),

@@ -13,7 +13,7 @@ export type FileWatch = Disposable & {
    * Reports whether the file of the Connector was polled at least once. After the first poll, `onChange` reports
    * every later change of the file.
    */
-  isLookedAt(connectorId: string): boolean
+  isPolled(connectorId: string): boolean
 }
 
 type Watched = { readonly path: string; signature: string | null; isBusy: boolean }
@@ -29,7 +29,7 @@ export function createFileWatch(onChange: (connectorId: string) => void, pollMs 
    * Polls one file. Polls of different files do not wait for each other, so a volume that does not answer delays no
    * other file.
    */
-  async function look(id: string, file: Watched): Promise<void> {
+  async function poll(id: string, file: Watched): Promise<void> {
     if (file.isBusy) return
     file.isBusy = true
     const signature = await signatureOf(file.path)
@@ -41,7 +41,7 @@ export function createFileWatch(onChange: (connectorId: string) => void, pollMs 
   }
 
   const timer = setInterval(() => {
-    for (const [id, file] of watched) void look(id, file)
+    for (const [id, file] of watched) void poll(id, file)
   }, pollMs)
   return {
     follow(files) {
@@ -51,10 +51,10 @@ export function createFileWatch(onChange: (connectorId: string) => void, pollMs 
         const known = before.get(id)
         const file = known?.path === path ? known : { path, signature: null, isBusy: false }
         watched.set(id, file)
-        if (file !== known) void look(id, file)
+        if (file !== known) void poll(id, file)
       }
     },
-    isLookedAt: (id) => (watched.get(id)?.signature ?? null) !== null,
+    isPolled: (id) => (watched.get(id)?.signature ?? null) !== null,
     [Symbol.dispose]() {
       clearInterval(timer)
       watched = new Map()

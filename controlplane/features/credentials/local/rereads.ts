@@ -40,7 +40,7 @@ export function createRereads(onDue: () => void): Rereads {
       for (const id of due) if (!known.has(id)) due.delete(id)
       watch.follow(new Map(files))
     },
-    isPending: ({ id, spec }) => spec.credential?.file !== undefined && !watch.isLookedAt(id),
+    isPending: ({ id, spec }) => spec.credential?.file !== undefined && !watch.isPolled(id),
     isDue: (id) => due.has(id),
     done: (id) => void due.delete(id),
     [Symbol.dispose]: () => watch[Symbol.dispose](),

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { permissionNeed } from '../../../../core/connectors/codehost/token-need.ts'
 import { scopeNeed } from '../../../../core/connectors/credentials/scope-need.ts'
 import { type TokenNeed, tokenNeedKey } from '../../../../core/connectors/credentials/token-need.ts'
@@ -21,7 +22,7 @@ export type NarrowedTokensDeps = {
   readonly db: Db
   readonly orgId: string
   readonly keyring: Keyring
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Pick<Logger, 'warn'>
   readonly mint: NarrowMint
   readonly newTokenId: () => string
   readonly clock: { nowMs(): number; monotonicMs(): number }

@@ -1,3 +1,5 @@
+import { backOffLimitMs } from '../../../../core/state/back-off.ts'
+
 /** Maximum margin in milliseconds before the expiry of a secret, for clock differences and requests in flight. */
 const MAX_MARGIN_MS = 5_000
 /** Minimum lifetime of a secret in milliseconds. A shorter-lived secret would expire before gateways receive it. */
@@ -9,8 +11,7 @@ export const MIN_LIFETIME_MS = 1_000
 const MIN_DUE_MS = 500
 /** Lifetime in milliseconds below which the replacement is due after a smaller part of the lifetime. */
 const SHORT_LIFETIME_MS = 60_000
-const FIRST_RETRY_MS = 500
-const MAX_RETRY_MS = 15_000
+const RETRY = { firstMs: 500, maxMs: 15_000 }
 
 /**
  * Returns the time until a secret expires for gateways, and the time until its replacement is due. Gateways let the
@@ -50,5 +51,5 @@ export function timesWithoutExpiry(random: number): { readonly expiresInMs: null
  * 0 and 1.
  */
 export function retryDelayMs(failures: number, random: number): number {
-  return Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10)) * (0.75 + random / 2)
+  return backOffLimitMs(failures, RETRY) * (0.75 + random / 2)
 }

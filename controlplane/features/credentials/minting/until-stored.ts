@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { sleep } from '../../../../runtime/sleep.ts'
 
 /** Milliseconds between two attempts. */
 const RETRY_MS = 1_000
@@ -21,7 +21,7 @@ export async function untilStored(write: () => Promise<void>, { rotated, dispose
       return
     } catch (error) {
       if (rotated === null || attempts === MAX_ATTEMPTS || disposed.aborted) throw error
-      await delay(RETRY_MS, undefined, { signal: disposed }).catch(() => undefined)
+      await sleep(RETRY_MS, disposed)
     }
   }
 }

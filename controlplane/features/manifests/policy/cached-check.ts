@@ -1,5 +1,5 @@
 import type { KnownAction } from '../../../../core/action/spec.ts'
-import { sha256Hex } from '../../../crypto/sha256.ts'
+import { sha256Hex } from '../../../../runtime/sha256.ts'
 import { type CheckedPolicy, checkPolicyText } from './policy-record.ts'
 
 /** Compiles the text of a policy and runs its tests. The result depends on nothing but the text. */

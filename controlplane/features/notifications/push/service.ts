@@ -6,10 +6,10 @@ import type {
   PushSubscriptionList,
   PushSubscriptionView,
 } from '../../../../core/wire/push-subscriptions.ts'
+import { sha256Hex } from '../../../../runtime/sha256.ts'
 import { newId } from '../../../crypto/ids.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
 import { sealedPlace } from '../../../crypto/sealed-places.ts'
-import { sha256Hex } from '../../../crypto/sha256.ts'
 import type { Db } from '../../../db/query.ts'
 import { validationError } from '../../../http/input.ts'
 import type { Approvals } from '../../approvals/service.ts'

@@ -12,8 +12,8 @@ import { createTestCa } from '../../../support/test-ca.ts'
 const PROGRAM = kubectlPlugin()
 const folder = mkdtempSync(join(tmpdir(), 'chaperone-connection-'))
 const ca = createTestCa()
-const people = createTestCa()
-const ann = people.issue('ann')
+const userCa = createTestCa()
+const ann = userCa.issue('ann')
 const base64 = (value: string) => Buffer.from(value).toString('base64')
 const CERTIFICATE = { 'client-certificate-data': base64(ann.cert), 'client-key-data': base64(ann.key) }
 type Call = { readonly authorization: string | undefined; readonly caller: unknown; readonly user: unknown }
@@ -39,7 +39,7 @@ let calls: Call[] = []
 let server: Server
 
 beforeAll(async () => {
-  const options = { ...ca.issue('localhost'), ca: people.cert, requestCert: true, rejectUnauthorized: false }
+  const options = { ...ca.issue('localhost'), ca: userCa.cert, requestCert: true, rejectUnauthorized: false }
   server = createServer(options, (request, response) => {
     const socket = request.socket as TLSSocket
     calls.push({
@@ -58,14 +58,14 @@ beforeAll(async () => {
     'echo "$*" >>"$FAKE/kubectl.log"',
     'case "$*" in',
     '*"config view"*) cat "$FAKE/config.json" ;;',
-    '*"get configmap"*) cat "$FAKE/authority.json" ;;',
+    '*"get configmap"*) cat "$FAKE/ca.json" ;;',
     `*port-forward*) echo "Forwarding from 127.0.0.1:${port} -> 443"; exec sleep 60 ;;`,
     '*"get gateways.chaperone.dev"*) . "$FAKE/gateways.sh" ;;',
     '*) exit 1 ;;',
     'esac',
   ]
   writeFileSync(join(folder, 'kubectl'), `${script.join('\n')}\n`, { mode: 0o755 })
-  writeFileSync(join(folder, 'authority.json'), JSON.stringify({ data: { 'ca.crt': ca.cert } }))
+  writeFileSync(join(folder, 'ca.json'), JSON.stringify({ data: { 'ca.crt': ca.cert } }))
 })
 beforeEach(() => {
   calls = []

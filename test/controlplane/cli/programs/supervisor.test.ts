@@ -22,7 +22,7 @@ function setup(start: () => Promise<Fake>) {
     onExit: (exit, ms) => say(`died ${exit}, again in ${ms}`),
     onFailure: (error, ms) => say(`failed ${(error as Error).message}, again in ${ms}`),
     onRestarted: () => say('back'),
-    backoffMs: [1, 4],
+    backOffMs: [1, 4],
   })
   const until = async (line: string) => {
     while (!said.includes(line)) await new Promise<void>((resolve) => waiters.push(resolve))

@@ -82,10 +82,12 @@ describe('once there is an owner, the token of the command line', () => {
   test('reads, activates the kill switch and lifts nothing', async () => {
     expect((await here.admin('GET', '/api/dashboard/proxy-approvals')).status).toBe(200)
     for (const path of ['/api/dashboard/kill-switch', '/api/v1/org/kill-switch']) {
-      const stop = { scope: 'agent:first', reason: 'test' }
-      expect((await here.admin('POST', path, { ...stop, active: true })).status).toBe(200)
-      expect((await here.admin('POST', path, { ...stop, active: false })).status).toBe(403)
-      expect((await owner('POST', '/api/dashboard/kill-switch', { ...stop, active: false })).status).toBe(200)
+      const killSwitch = { scope: 'agent:first', reason: 'test' }
+      expect((await here.admin('POST', path, { ...killSwitch, active: true })).status).toBe(200)
+      expect((await here.admin('POST', path, { ...killSwitch, active: false })).status).toBe(403)
+      expect(
+        (await owner('POST', '/api/dashboard/kill-switch', { ...killSwitch, active: false })).status,
+      ).toBe(200)
     }
   })
 

@@ -14,8 +14,8 @@ type Identity = { readonly cert: string; readonly key: string }
 
 const keyring = createKeyring(Buffer.alloc(32, 7))
 const ca = createServerCa(keyring, Date.now()).caPem
-const people = createTestCa('people')
-const strangers = createTestCa('people')
+const userCa = createTestCa('users')
+const strangers = createTestCa('users')
 const CALLER = { 'x-service-caller': 'certificate' }
 const DAY_MS = 86_400_000
 
@@ -69,26 +69,26 @@ test.each<[TestClient, { username: string; groups: string[] } | null]>([
   [{ commonNames: ['ann'], notAfterMs: Date.now() - 1_000 }, null],
   [{ commonNames: ['ann'], usage: 'server' }, null],
 ])('the subject of %j is %j', async (client, subject) => {
-  const server = await serve(async () => [people.cert])
-  expect(await subjectOf(server, people.issueTo(client))).toEqual(subject)
+  const server = await serve(async () => [userCa.cert])
+  expect(await subjectOf(server, userCa.issueTo(client))).toEqual(subject)
   expect(await subjectOf(server, strangers.issueTo(client))).toBeNull()
 })
 
 test.each<[string, () => Identity | null, Record<string, string>]>([
   ['without a certificate', () => null, CALLER],
-  ['without the header', () => people.issue('ann'), {}],
-  ['with another header', () => people.issue('ann'), { 'x-service-caller': 'Certificate, certificate' }],
+  ['without the header', () => userCa.issue('ann'), {}],
+  ['with another header', () => userCa.issue('ann'), { 'x-service-caller': 'Certificate, certificate' }],
 ])('there is no subject %s', async (_what, identity, headers) => {
-  expect(await subjectOf(await serve(async () => [people.cert]), identity(), headers)).toBeNull()
+  expect(await subjectOf(await serve(async () => [userCa.cert]), identity(), headers)).toBeNull()
 })
 
 test('a connection that outlives its certificate has no subject', async () => {
   let now = Date.now()
   const server = await serve(
-    async () => [people.cert],
+    async () => [userCa.cert],
     () => now,
   )
-  const identity = people.issueTo({ commonNames: ['ann'], notAfterMs: Date.now() + DAY_MS })
+  const identity = userCa.issueTo({ commonNames: ['ann'], notAfterMs: Date.now() + DAY_MS })
   const dispatcher = new Agent({ connect: { ca, ...identity }, connections: 1 })
   onTestFinished(() => dispatcher.destroy())
   expect(await ask(server, dispatcher, CALLER)).toEqual({ username: 'ann', groups: [] })
@@ -103,13 +103,13 @@ test('the CAs of clients are reread, and the last known ones stay in use while t
     reads++
     return answer()
   })
-  const ann = people.issue('ann')
+  const ann = userCa.issue('ann')
   const further = async (): Promise<void> => {
     const from = reads
     await eventually('two further reads', async () => (reads >= from + 2 ? true : null))
   }
   expect(await subjectOf(server, ann)).toBeNull()
-  answer = async () => [people.cert]
+  answer = async () => [userCa.cert]
   await eventually('the CA is in use', () => subjectOf(server, ann))
   answer = async () => Promise.reject(new Error('no answer'))
   await further()

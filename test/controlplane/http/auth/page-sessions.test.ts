@@ -74,10 +74,10 @@ test('as many cookies as a browser stores, set by a server on another port, lock
   expect(me.status).toBe(200)
   const signedIn = await login(OWNER, { cookie: bomb })
   expect(signedIn.status).toBe(200)
-  const stop = { active: true, scope: 'agent:nobody', reason: 'test' }
+  const killSwitch = { active: true, scope: 'agent:nobody', reason: 'test' }
   const headers = { cookie, origin: here.plane.url, [SECRET]: page.secret }
-  const stopped = await caller(here.plane.url, headers)('POST', '/api/dashboard/kill-switch', stop)
-  expect(stopped.status).toBe(200)
+  const answer = await caller(here.plane.url, headers)('POST', '/api/dashboard/kill-switch', killSwitch)
+  expect(answer.status).toBe(200)
 })
 
 /** Each route gets all of `STOLEN` in the nightly run, and one of three by turns in `npm test`. */
@@ -243,9 +243,9 @@ describe('of several cookies with the name of the session', () => {
     ['one that has an equals sign', (own: string) => `svc_session=a=b; ${own}`],
   ])('the known one counts beside %s', async (_, with_) => {
     expect(await me(with_(page.cookie))).toBe(OWNER)
-    const stop = { active: true, scope: 'agent:nobody', reason: 'test' }
+    const killSwitch = { active: true, scope: 'agent:nobody', reason: 'test' }
     const call = caller(here.plane.url, { cookie: with_(page.cookie) })
-    expect((await call('POST', '/api/dashboard/kill-switch', stop)).status).toBe(200)
+    expect((await call('POST', '/api/dashboard/kill-switch', killSwitch)).status).toBe(200)
   })
 
   test('the session of the page secret is used, regardless of the other one', async () => {

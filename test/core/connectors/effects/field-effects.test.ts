@@ -341,9 +341,8 @@ describe('agent triggers of a Connector', () => {
     expect(actions.map(effectsOf)).toEqual([['delegate']])
   })
 
-  test('the time to search a text is linear in its length', () => {
-    const before = process.cpuUsage()
-    expect(effects(COMMENTS, { body: '@'.repeat(400_000) + '/acme'.repeat(80_000) })).toEqual([])
-    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2000)
+  // A search that is quadratic in the length exceeds the time limit of the test.
+  test('a long text of beginnings of mentions is searched in one pass', () => {
+    expect(effects(COMMENTS, { body: '@'.repeat(2_000_000) + '/acme'.repeat(400_000) })).toEqual([])
   })
 })

@@ -337,7 +337,7 @@ describe('a client that leaves', () => {
 
   it('inside TLS aborts the exchange as well', async () => {
     await using t = await startFront({ handle: () => new Promise(() => {}) })
-    const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['http/1.1'] })
+    const secure = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: ['http/1.1'] })
     secure.write('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n')
     await until(
       () => t.exchanges.length === 1,

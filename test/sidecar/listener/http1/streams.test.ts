@@ -24,7 +24,7 @@ describe('large uploads', () => {
           reply.send(200, [], String(bytes))
         },
       })
-      const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: [protocol] })
+      const secure = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: [protocol] })
       const before = process.memoryUsage().rss
       const chunks = Readable.from(
         (function* () {
@@ -70,7 +70,7 @@ describe('an upgrade', () => {
         })
       },
     })
-    const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['http/1.1'] })
+    const secure = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: ['http/1.1'] })
     const client = new WebSocket('ws://a.example/socket', { createConnection: () => secure })
     const answer = new Promise((resolve) => client.on('message', (data) => resolve(String(data))))
     client.on('open', () => client.send('hello'))

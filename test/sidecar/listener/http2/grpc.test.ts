@@ -13,7 +13,7 @@ afterEach(async () => {
 
 async function start(handle: Handle): Promise<{ t: TestFront; session: ClientHttp2Session }> {
   const t = await startFront({ handle })
-  const socket = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+  const socket = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: ['h2'] })
   const session = connect('https://a.example', { createConnection: () => socket })
   session.on('error', () => session.destroy())
   open.push(t, { [Symbol.asyncDispose]: async () => session.destroy() })

@@ -14,7 +14,7 @@ const GOOD = [
 const BAD = [...GOOD, ['X-Upper', 'case']] as const
 
 const open = (t: TestFront): Promise<TLSSocket> =>
-  tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+  tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: ['h2'] })
 
 /** What arrived that was no good request. */
 const rejected = (t: TestFront): Exchange[] => t.exchanges.filter(({ malformed }) => malformed !== undefined)

@@ -6,7 +6,7 @@ import { frame, headersFrame, speakHttp2, TYPE } from '../../../support/raw-http
 import { type Handle, startFront, type TestFront, tlsTunnel, tunnel, until } from '../harness.ts'
 
 async function open(t: TestFront): Promise<ClientHttp2Session> {
-  const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+  const secure = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: ['h2'] })
   const session = connect('https://a.example', { createConnection: () => secure })
   session.on('error', () => {})
   return session
@@ -250,7 +250,7 @@ describe('HTTP/2 inside a tunnel', () => {
           abort.signal.addEventListener('abort', () => source.once('close', resolve))
         }),
     })
-    const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+    const secure = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: ['h2'] })
     const pairs = [
       [':method', 'POST'],
       [':path', '/'],
@@ -282,7 +282,7 @@ describe('HTTP/2 inside a tunnel', () => {
           cut = () => stream.destroy()
         },
       })
-      const secure = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+      const secure = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: ['h2'] })
       const pairs = [
         [':method', 'GET'],
         [':path', '/'],
@@ -478,7 +478,7 @@ describe('fields that HTTP/2 forbids', () => {
     ['a content-type with NUL', 'content-type', 'application/json\0'],
   ])('%s: the request is refused and no other field of it is used', async (_name, name, value) => {
     await using t = await startFront()
-    const socket = await tlsTunnel(t.port, { ca: t.authority.caPem, host: 'a.example', alpn: ['h2'] })
+    const socket = await tlsTunnel(t.port, { ca: t.ca.caPem, host: 'a.example', alpn: ['h2'] })
     const frames = [headersFrame(1, [...GOOD, [name, value]]), headersFrame(3, [...GOOD, ['x-a', '']])]
     const session = await speakHttp2(socket, frames, ({ streams }) => streams.get(3)?.isEnded === true)
     socket.destroy()

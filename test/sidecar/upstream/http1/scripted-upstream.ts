@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** A server that says exactly the bytes it was told to, whatever it is asked. */
+/** A server that writes exactly the given bytes, for any request. */
 export type ScriptedUpstream = {
   readonly port: number
   /** What each connection received, latin-1. */
@@ -44,7 +44,7 @@ export async function startScripted(
   }
 }
 
-/** Writes `bytes` in pieces that end at `cuts`, each in a write of its own, then ends when told so. */
+/** Writes `bytes` in pieces that end at `cuts`, each in a write of its own, then ends if requested. */
 export async function writeInPieces(
   socket: Socket,
   bytes: Buffer,

@@ -316,7 +316,7 @@ describe('an upstream that cannot be called', () => {
   it.each([
     ['refuses h2 by ALPN', () => createHttps({ ...ca.issue(HOST), ALPNProtocols: ['http/1.1'] })],
     ['knows no ALPN', () => createTls({ ...ca.issue(HOST) })],
-  ])('is told apart when it %s, and was sent nothing', async (_what, make) => {
+  ])('is reported separately when it %s, and was sent nothing', async (_what, make) => {
     const server = make()
     let bytes = 0
     server.on('secureConnection', (socket: TLSSocket) => {

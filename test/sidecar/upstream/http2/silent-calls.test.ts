@@ -68,7 +68,7 @@ async function start(answer: (call: CallSeen) => void): Promise<Chain> {
   })
   const clientWire = await startWire(front.port)
   const socket = await tlsTunnel(clientWire.port, {
-    ca: front.authority.caPem,
+    ca: front.ca.caPem,
     host: 'a.example',
     alpn: ['h2'],
   })

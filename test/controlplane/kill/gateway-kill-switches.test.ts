@@ -50,8 +50,8 @@ async function send(
   as = gateway,
   on = replica,
 ) {
-  const stop = { id, ...(retriedMs === undefined ? {} : { retried_after_ms: retriedMs }) }
-  const body = { command: 'kill-switch', input: { active, scope, reason: 'by the gateway' }, stop }
+  const forwarded = { id, ...(retriedMs === undefined ? {} : { retried_after_ms: retriedMs }) }
+  const body = { command: 'kill-switch', input: { active, scope, reason: 'by the gateway' }, stop: forwarded }
   const reply = await on.gateway(as, 'POST', '/api/gateway/commands', body)
   return reply.body as {
     status: number
@@ -81,7 +81,7 @@ test('a repeated kill switch is stored once, and the answer has a state that con
 test.each([
   ['at the same replica', () => replica],
   ['at another replica', () => other],
-])('a stop that was lifted is not set again by a repetition %s, of whatever age', async (_, on) => {
+])('a kill switch that was lifted is not set again by a repetition %s, of whatever age', async (_, on) => {
   const id = randomUUID()
   await send(id)
   await lift(other)
@@ -95,10 +95,10 @@ test.each([
     expect(reply.body.order).toBeDefined()
     expect(reply.body.effective).toEqual([])
   }
-  const stopped = stream.messages
+  const active = stream.messages
     .slice(from)
     .filter((message) => message.type === 'kill' && message.effective.length > 0)
-  expect(stopped).toEqual([])
+  expect(active).toEqual([])
 })
 
 test('a kill switch that was lifted before it arrived is not set', async () => {
@@ -131,7 +131,7 @@ test('the number of another gateway ends or replaces nothing', async () => {
 })
 
 test.each(['', 'x', `gw_1:${randomUUID()}`, `${randomUUID()} `, '../..', 1, null, {}])(
-  'the number %j is refused and stops nothing',
+  'the number %j is refused and activates nothing',
   async (id) => {
     const body = { command: 'kill-switch', input: { active: true }, stop: { id } }
     expect((await replica.gateway(gateway, 'POST', '/api/gateway/commands', body)).status).toBe(400)

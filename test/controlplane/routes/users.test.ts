@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 describe('registration', () => {
-  test('of 50 people at once makes exactly one owner', async () => {
+  test('of 50 users at once makes exactly one owner', async () => {
     expect(await plane.makeOwnerLink()).toMatch(/\/setup\?token=[\w-]{43}$/)
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) => register(plane.call, `person${n}@example.com`)),
@@ -258,7 +258,7 @@ describe('a new password', () => {
 })
 
 describe('roles', () => {
-  test('below the minimum of a route are told which one it needs', async () => {
+  test('below the minimum of a route get an error with the role that it needs', async () => {
     const viewer = await plane.signIn('person9@example.com')
     expect(await viewer('GET', '/api/dashboard/agents')).toMatchObject({
       status: 403,

@@ -2,7 +2,7 @@ import type { Instance } from '../../core/wire/gateway/instance.ts'
 import type { PodConfig } from '../config.ts'
 
 /** Instance of the agent in the pod of this process; null outside of a pod. */
-export type OwnInstance = {
+export type PodInstance = {
   current(): Instance | null
   /** Sets the instance that the control plane has sent. Ignores the instance of another pod. */
   set(instance: Instance): void
@@ -12,7 +12,7 @@ export type OwnInstance = {
  * Creates the instance, which contains only the pod at first. The control plane sends the Sandbox and the claim of the
  * pod.
  */
-export function createOwnInstance(config: Pick<PodConfig, 'pod'> | null): OwnInstance {
+export function createPodInstance(config: Pick<PodConfig, 'pod'> | null): PodInstance {
   let current: Instance | null = null
   if (config !== null)
     current = { pod: `${config.pod.namespace}/${config.pod.name}`, pod_uid: config.pod.uid }

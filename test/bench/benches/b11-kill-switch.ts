@@ -9,17 +9,17 @@ import { openTunnel, type Target } from '../../support/tunnel.ts'
 import type { Bench, BenchContext } from '../main.ts'
 import { benchManifests } from '../support/chaperone-subject.ts'
 import { startDurableBed, startPlane, stopAll } from '../support/durable-bed.ts'
-import { heardBy, startGatewayStreams } from '../support/gateway-listeners.ts'
+import { receivedBy, startGatewayStreams } from '../support/gateway-listeners.ts'
 import { createRequester, quantile } from '../support/load.ts'
 import { untilQuiet } from '../support/measure.ts'
 import { openPlainClient, type PlainClient, postRequest } from '../support/plain-http.ts'
 import { absolute, type Row } from '../support/report.ts'
 
 /**
- * From the moment a stop or a permission is sent to the control plane until nothing passes any more: on the wire of N
+ * From the moment a kill switch or a permission is sent to the control plane until nothing passes any more: on the wire of N
  * gateway processes that only listen, and as the first refused request of a real gateway under load.
  */
-export const stops: Bench = async (context) => [
+export const killSwitches: Bench = async (context) => [
   ...(await streams(context, { count: 100, activations: context.isQuick ? 20 : 100, goalMs: 30 })),
   ...(await streams(context, { count: 1_000, activations: context.isQuick ? 5 : 100, goalMs: 80 })),
   ...(await realGateway(context)),
@@ -52,9 +52,9 @@ async function streams(
     await stopAll([listeners, plane])
   }
   return [
-    absolute('B11', `stop heard by ${count} gateways, each: p99 ms`, p99(each), goalMs),
+    absolute('B11', `kill switch received by ${count} gateways, each: p99 ms`, p99(each), goalMs),
     absolute('B11', `the last of ${count}: p50 ms`, quantile(sorted(last), 0.5), null),
-    absolute('B11', `the last of ${count}: p99 ms of ${activations} stops`, p99(last), goalMs),
+    absolute('B11', `the last of ${count}: p99 ms of ${activations} kill switches`, p99(last), goalMs),
   ]
 }
 
@@ -62,12 +62,12 @@ type Installation = { readonly client: PlainClient; readonly admin: string; read
 
 /** Milliseconds from sending the request to each stream's line. */
 async function switched({ client, admin, listeners }: Installation, active: boolean): Promise<number[]> {
-  const heard = heardBy(listeners, active)
-  // The expectation has to be there before the news.
+  const received = receivedBy(listeners, active)
+  // The listener must expect the message before it is sent.
   await sleep(20)
   const startedAt = process.hrtime.bigint()
   const answered = client.send(postRequest('/api/dashboard/kill-switch', { active, reason: 'bench' }, admin))
-  const at = await heard
+  const at = await received
   const { status, body } = await answered
   if (status !== 200) throw new Error(`the kill switch answered ${status}: ${body}`)
   return at.map((moment) => Number(moment - startedAt) / 1e6)
@@ -81,8 +81,8 @@ async function realGateway(context: BenchContext): Promise<Row[]> {
     const byKill = sorted(await firstRefusals(laptop, kills, killSwitch(laptop)))
     const byPermission = sorted(await firstRefusals(laptop, changes, permission(laptop)))
     return [
-      absolute('B11', 'real gateway, stop to first refusal: p50 ms', quantile(byKill, 0.5), null),
-      absolute('B11', `the same: p99 ms of ${kills} stops`, quantile(byKill, 0.99), 30),
+      absolute('B11', 'real gateway, kill switch to first refusal: p50 ms', quantile(byKill, 0.5), null),
+      absolute('B11', `the same: p99 ms of ${kills} kill switches`, quantile(byKill, 0.99), 30),
       absolute('B11', 'real gateway, permission to first refusal: p50 ms', quantile(byPermission, 0.5), null),
       absolute('B11', `the same: p99 ms of ${changes} changes`, quantile(byPermission, 0.99), 30),
     ]
@@ -91,19 +91,19 @@ async function realGateway(context: BenchContext): Promise<Row[]> {
   }
 }
 
-type Switch = (isStopped: boolean) => Promise<void>
+type Switch = (isActive: boolean) => Promise<void>
 
 function killSwitch(laptop: Laptop): Switch {
   return (active) => called(laptop, '/api/dashboard/kill-switch', { active, reason: 'bench' })
 }
 
 function permission(laptop: Laptop): Switch {
-  return (isStopped) =>
+  return (isActive) =>
     called(laptop, '/api/dashboard/permissions', {
       gateway_name: 'local',
       connector_type: 'llm_a',
       action_pattern: 'llm_a.chat.create',
-      decision: isStopped ? 'deny' : 'allow',
+      decision: isActive ? 'deny' : 'allow',
     })
 }
 
@@ -155,7 +155,7 @@ async function untilPassing(target: Target): Promise<void> {
     if (isOpen) return
     await sleep(5)
   }
-  throw new Error('nothing passes again after the stop was lifted')
+  throw new Error('nothing passes again after the kill switch was lifted')
 }
 
 function isLetThrough(request: () => Promise<number>): Promise<boolean> {

@@ -10,7 +10,7 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
  * API servers. Returns no certificates when the API server accepts no client certificates, or when this pod may not
  * read the ConfigMap. Rejects with `not_ready` when the API server does not answer.
  */
-export async function readClientAuthorities(kube: Pick<KubeClient, 'get'>): Promise<readonly string[]> {
+export async function readClientCas(kube: Pick<KubeClient, 'get'>): Promise<readonly string[]> {
   const published = Published.safeParse(await kube.get(PATH))
   return published.success ? (published.data.data['client-ca-file'].match(CERTIFICATE) ?? []) : []
 }

@@ -2,7 +2,7 @@
  * Seconds to wait after each failed attempt, 45 hours in total. A message whose attempt after the last wait fails is
  * dead.
  */
-export const RETRY_AFTER_S: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400]
+const RETRY_AFTER_S: readonly number[] = [5, 30, 120, 600, 1_800, 7_200, 21_600, 43_200, 86_400]
 
 /**
  * Maximum random extension of a wait, as a fraction of the wait. The extension spreads the attempts, so that a

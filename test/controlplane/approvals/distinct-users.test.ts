@@ -119,10 +119,10 @@ describe('where distinct users are required', () => {
       async () => [cluster(address('ann')), cluster('ann', 'certificate')],
     ],
   ]
-  test.each(TWICE)('%s count as one user, in both orders', async (_, people) => {
+  test.each(TWICE)('%s count as one user, in both orders', async (_, users) => {
     for (const isReversed of [false, true]) {
       const held = await hold(DISTINCT, true)
-      const both = await people()
+      const both = await users()
       for (const who of isReversed ? [both[1], both[0]] : both)
         expect(await answer(held.id, who)).toBe('pending')
       expect(await isSpent(held)).toBe(false)
@@ -167,9 +167,9 @@ describe('where distinct users are required', () => {
       async () => [cluster(address('ann')), cluster(address('bob'), 'certificate')],
     ],
   ]
-  test.each(TWO)('%s count as two users', async (_, people) => {
+  test.each(TWO)('%s count as two users', async (_, users) => {
     const held = await hold(DISTINCT, true)
-    const [first, second] = await people()
+    const [first, second] = await users()
     expect(await answer(held.id, first)).toBe('pending')
     expect(await answer(held.id, second)).toBe('approved')
     expect(await isSpent(held)).toBe(true)

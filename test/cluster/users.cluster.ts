@@ -9,8 +9,8 @@ import { AGENTS, install, SYSTEM } from './installation.ts'
 import { apply, exec, isAllowed, type KubeObject, kube, type Ran, run } from './kubectl.ts'
 import { kubeTools } from './tools/kube-tools.ts'
 
-const GATEWAY = 'people'
-const OTHER = 'chaperone-test-people'
+const GATEWAY = 'users'
+const OTHER = 'chaperone-test-users'
 const ANN = 'ann@example.com'
 const BOT = `system:serviceaccount:${AGENTS}:approver`
 const CSR = 'chaperone-test-ann'
@@ -24,7 +24,7 @@ let controlPlane: ControlPlane
 beforeAll(async () => {
   await install(inject('installation'))
   process.env['KUBECTL'] = (await kubeTools())?.kubectl
-  folder = mkdtempSync(join(tmpdir(), 'chaperone-people-'))
+  folder = mkdtempSync(join(tmpdir(), 'chaperone-users-'))
   await apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: OTHER } })
   vendor = await startVendor(GATEWAY, { allowedNamespaces: { agents: { from: 'All' } } })
   await apply(
