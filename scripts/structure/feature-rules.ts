@@ -11,6 +11,7 @@ const PUBLIC = ['service.ts', 'rows.ts']
 const SURFACE: Readonly<Record<string, string>> = {
   'audit/actor.ts': 'every change names its actor',
   'audit/events.ts': 'every change records its event in its own transaction',
+  'audit/store.ts': 'an action is stored with its events in one statement, for throughput',
   'manifests/managed.ts': 'every change of a row refuses a row that a manifest states',
   'gateways/binding.ts': 'every manifest object resolves the Gateways that it references',
   'gateways/names.ts': 'every object of a Gateway resolves its name',

@@ -86,11 +86,9 @@ function itemOf(
 ): NewAction {
   const evaluated = asBatchItem(evaluateSafely(deps, known, agent, spec))
   const token = evaluated.decision.verdict === 'allow' ? deps.tokens.newSeed() : null
+  const subject = { id: newId('actionRequest'), orgId: deps.orgId, agentId: agent.id, agent: agent.name }
   return {
-    id: newId('actionRequest'),
-    orgId: deps.orgId,
-    agentId: agent.id,
-    agent: agent.name,
+    ...subject,
     status: token === null ? 'denied' : 'allowed',
     spec,
     decision: decisionView(evaluated.decision),
@@ -100,7 +98,7 @@ function itemOf(
     webhook: null,
     rulesVersion: known.version,
     token,
-    events: decidedEvents(evaluated, token?.kid ?? null),
+    events: decidedEvents(subject, evaluated, token?.kid ?? null),
   }
 }
 

@@ -184,7 +184,7 @@ async function storePending(
     requiredGroups: requiredView(evaluated.decision.requiredGroups),
     timeoutS: LIMITS.approvalTimeoutS,
   })
-  const events = pendingEvents(evaluated, approval)
+  const events = pendingEvents(base, evaluated, approval)
   const action = { ...base, approvalId: approval.id, token: null, events }
   const [stored] = await insertActions(q, [action])
   if (stored === undefined) throw OUTDATED
@@ -193,8 +193,9 @@ async function storePending(
 
 function decidedAction(deps: SubmissionDeps, given: Case): NewAction {
   const token = given.evaluated.decision.verdict === 'allow' ? deps.tokens.newSeed() : null
-  const events = decidedEvents(given.evaluated, token?.kid ?? null)
-  return { ...baseOf(deps, given), approvalId: null, token, events }
+  const base = baseOf(deps, given)
+  const events = decidedEvents(base, given.evaluated, token?.kid ?? null)
+  return { ...base, approvalId: null, token, events }
 }
 
 function baseOf(deps: SubmissionDeps, { submission, known, agent, evaluated }: Case) {
