@@ -1,8 +1,8 @@
-import { eventId } from '../../../core/ids.ts'
-import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import type { ScopedReads } from '../../db/scoped-query.ts'
+import { eventId } from '../../../../core/ids.ts'
+import type { Namespaces } from '../../../../core/wire/access/rights.ts'
+import type { ScopedReads } from '../../../db/scoped-query.ts'
 import { csvLine } from './csv.ts'
-import { type AuditExportRow, type AuditFilter, listAuditAfter } from './export-store.ts'
+import { type AuditExportRow, type AuditFilter, listAuditAfter } from './store.ts'
 
 /** Columns of the CSV export: those of spec 4.4, then the remaining fields of the event. */
 const COLUMNS = [

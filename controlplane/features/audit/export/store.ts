@@ -1,5 +1,5 @@
-import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { SEARCHED } from './filter-store.ts'
+import type { ScopedQuery } from '../../../db/scoped-query.ts'
+import { SEARCHED } from '../filter-store.ts'
 
 export type AuditFilter = {
   readonly eventType?: string | undefined

@@ -1,6 +1,6 @@
-import { AuditQuery, AuditReply, EvidenceParams, EvidenceReply } from '../../../core/wire/audit.ts'
-import { type Route, route } from '../../http/route.ts'
-import type { Evidence } from './evidence.ts'
+import { AuditQuery, AuditReply, EvidenceParams, EvidenceReply } from '../../../../core/wire/audit.ts'
+import { type Route, route } from '../../../http/route.ts'
+import type { Evidence } from './service.ts'
 
 export type EvidenceRoutesDeps = { readonly evidence: Evidence }
 
