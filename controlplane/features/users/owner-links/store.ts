@@ -1,4 +1,4 @@
-import type { Query } from '../../db/query.ts'
+import type { Query } from '../../../db/query.ts'
 
 const MAX_LINKS = 20
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { OWNER_LINK_LIFE_MS } from '../../../core/wire/access/owner-link.ts'
-import { sha256 } from '../../crypto/sha256.ts'
-import { matchesHash } from '../../crypto/tokens.ts'
-import type { KubeClient } from '../authentication/cluster/kube-client.ts'
+import { OWNER_LINK_LIFE_MS } from '../../../../core/wire/access/owner-link.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
+import { matchesHash } from '../../../crypto/tokens.ts'
+import type { KubeClient } from '../../authentication/cluster/kube-client.ts'
 
 export type OwnerLinkSecret = {
   /** Name of the Secret, `namespace/name`. */

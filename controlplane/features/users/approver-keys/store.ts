@@ -1,5 +1,5 @@
-import type { Query } from '../../db/query.ts'
-import { onlyRow } from '../../db/rows.ts'
+import type { Query } from '../../../db/query.ts'
+import { onlyRow } from '../../../db/rows.ts'
 
 /** Metadata of an approver key. The secret of the key is not included. */
 export type UserKeyRow = {

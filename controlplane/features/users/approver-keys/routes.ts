@@ -1,15 +1,15 @@
-import { Ok } from '../../../core/wire/fields.ts'
+import { Ok } from '../../../../core/wire/fields.ts'
 import {
   ApproverKeyList,
   type ApproverKeyView,
   CreateKeyBody,
   CreateKeyReply,
   RevokeKeyQuery,
-} from '../../../core/wire/users.ts'
-import { userOf } from '../../http/auth/user-principal.ts'
-import { type Principal, type Route, route } from '../../http/route.ts'
-import type { UserKeyRow } from './approver-key-store.ts'
-import type { ApproverKeys, KeyOwner } from './approver-keys.ts'
+} from '../../../../core/wire/users.ts'
+import { userOf } from '../../../http/auth/user-principal.ts'
+import { type Principal, type Route, route } from '../../../http/route.ts'
+import type { ApproverKeys, KeyOwner } from './service.ts'
+import type { UserKeyRow } from './store.ts'
 
 export type AuthKeyRoutesDeps = { readonly approverKeys: ApproverKeys }
 

@@ -1,12 +1,13 @@
-import { ChaperoneError } from '../../../core/errors.ts'
-import { newId } from '../../crypto/ids.ts'
-import { sha256 } from '../../crypto/sha256.ts'
-import { issueUserKey } from '../../crypto/tokens.ts'
-import type { Db, Query } from '../../db/query.ts'
-import type { UserPrincipal } from '../../http/auth/authenticate.ts'
-import { type Actor, actorOf } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
-import { usersOfSessions } from '../sessions/service.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { newId } from '../../../crypto/ids.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
+import { issueUserKey } from '../../../crypto/tokens.ts'
+import type { Db, Query } from '../../../db/query.ts'
+import type { UserPrincipal } from '../../../http/auth/authenticate.ts'
+import { type Actor, actorOf } from '../../audit/actor.ts'
+import { recordEvent } from '../../audit/events.ts'
+import { usersOfSessions } from '../../sessions/service.ts'
+import { lockUser } from '../rows.ts'
 import {
   deleteExpiredUserKeys,
   deleteUserKey,
@@ -14,8 +15,7 @@ import {
   insertUserKey,
   listUserKeys,
   type UserKeyRow,
-} from './approver-key-store.ts'
-import { lockUser } from './rows.ts'
+} from './store.ts'
 
 /** Maximum number of approver keys per user. */
 const MAX_KEYS = 20
