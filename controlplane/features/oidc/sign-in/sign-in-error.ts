@@ -1,4 +1,4 @@
-import type { SignInErrorCode } from '../../../core/wire/access/sign-in.ts'
+import type { SignInErrorCode } from '../../../../core/wire/access/sign-in.ts'
 
 /**
  * Failure of a sign-in through the identity provider. The sign-in page has a message for each code; the log contains

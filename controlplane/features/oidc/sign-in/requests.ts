@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import type { Keyring } from '../../crypto/keyring.ts'
-import { sha256 } from '../../crypto/sha256.ts'
-import { randomToken } from '../../crypto/tokens.ts'
-import type { Binding } from './provider.ts'
+import type { Keyring } from '../../../crypto/keyring.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
+import { randomToken } from '../../../crypto/tokens.ts'
+import type { Binding } from '../provider.ts'
 import { SignInError } from './sign-in-error.ts'
 
 /** Request for a sign-in. A dashboard page sends it, or a CLI command that listens on a loopback port. */

@@ -1,4 +1,4 @@
-import type { Query } from '../../db/query.ts'
+import type { Query } from '../../../db/query.ts'
 
 /** Lifetime of a sign-in code in seconds. */
 const CODE_S = 60
