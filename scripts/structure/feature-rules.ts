@@ -28,8 +28,8 @@ const SURFACE: Readonly<Record<string, string>> = {
   'approvals/grants/grant-objects.ts':
     'a Permission of the cluster shows a grant, and its deletion revokes it',
   'approvals/card.ts': 'every card of an approval has the same facts',
-  'chat/card-nonce.ts': 'every answer invalidates the card that shows the approval before it',
-  'chat/bot.ts': 'every change of a Connector refuses the credential of the approvals bot',
+  'chat/card/nonce.ts': 'every answer invalidates the card that shows the approval before it',
+  'chat/bot/bot.ts': 'every change of a Connector refuses the credential of the approvals bot',
   'record-export/retention-store.ts': 'the cleanup keeps records that wait for their export',
   'sessions/attempts.ts': 'every check of a password counts toward the same limits',
 }

@@ -6,7 +6,7 @@ import type { Db } from '../../db/query.ts'
 import type { Restriction } from '../../http/auth/restriction.ts'
 import { parseInput } from '../../http/input.ts'
 import type { Approvals } from '../approvals/service.ts'
-import type { IdentifyBot } from '../chat/bot.ts'
+import type { IdentifyBot } from '../chat/bot/bot.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 
 export type CommandDeps = {

@@ -8,7 +8,7 @@ import { immutableProblems } from '../../../core/crd/spec-rules.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
-import { refuseApprovalsBot } from '../chat/bot.ts'
+import { refuseApprovalsBot } from '../chat/bot/bot.ts'
 import {
   authOf,
   connectorWarnings,

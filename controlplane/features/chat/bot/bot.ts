@@ -1,13 +1,13 @@
-import { CHAT_HOST, chatTokenIn, WEBHOOK_HOSTS } from '../../../core/connectors/chat.ts'
-import { baseOf } from '../../../core/connectors/domains.ts'
-import { ChaperoneError } from '../../../core/errors.ts'
-import type { Keyring } from '../../crypto/keyring.ts'
-import { sha256 } from '../../crypto/sha256.ts'
-import { isSameHash } from '../../crypto/tokens.ts'
-import type { Query } from '../../db/query.ts'
-import { type ConnectorRow, listConnectors } from '../connectors/rows.ts'
-import { readSetting } from '../settings/rows.ts'
-import { type BotIdentity, type ChatBotRow, listChatBots } from './bot-store.ts'
+import { CHAT_HOST, chatTokenIn, WEBHOOK_HOSTS } from '../../../../core/connectors/chat.ts'
+import { baseOf } from '../../../../core/connectors/domains.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { Keyring } from '../../../crypto/keyring.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
+import { isSameHash } from '../../../crypto/tokens.ts'
+import type { Query } from '../../../db/query.ts'
+import { type ConnectorRow, listConnectors } from '../../connectors/rows.ts'
+import { readSetting } from '../../settings/rows.ts'
+import { type BotIdentity, type ChatBotRow, listChatBots } from './store.ts'
 
 /**
  * Resolves the bot of a chat token. Null when the chat provider is unreachable or returns no identity. Never rejects.

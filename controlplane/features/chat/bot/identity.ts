@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { ChatApi } from './api.ts'
+import type { ChatApi } from '../api.ts'
 import type { IdentifyBot } from './bot.ts'
-import type { BotIdentity } from './bot-store.ts'
+import type { BotIdentity } from './store.ts'
 
 /**
  * Timeout of the request to the provider, in milliseconds. The timeout is short, because an API request waits for the

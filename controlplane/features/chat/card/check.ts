@@ -1,10 +1,10 @@
-import { ChaperoneError } from '../../../core/errors.ts'
-import { sha256 } from '../../crypto/sha256.ts'
-import { isSameHash, matchesHash } from '../../crypto/tokens.ts'
-import type { Click } from './callback.ts'
-import { contentHash } from './card-content.ts'
-import { APPROVE, DENY } from './message.ts'
-import type { CardRow } from './message-store.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
+import { isSameHash, matchesHash } from '../../../crypto/tokens.ts'
+import type { Click } from '../callback.ts'
+import { APPROVE, DENY } from '../message.ts'
+import type { CardRow } from '../message-store.ts'
+import { contentHash } from './content.ts'
 
 /**
  * A click on an unmodified card. `nonceSha256`: hash of the nonce of the button; null when the approval has ended and

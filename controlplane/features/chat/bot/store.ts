@@ -1,4 +1,4 @@
-import type { Query } from '../../db/query.ts'
+import type { Query } from '../../../db/query.ts'
 
 /**
  * The bot of a chat token. All fields are null when the provider returned no identity, for example for a revoked token.

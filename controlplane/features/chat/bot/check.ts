@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
-import { chatTokenIn } from '../../../core/connectors/chat.ts'
-import type { Keyring } from '../../crypto/keyring.ts'
-import { sha256 } from '../../crypto/sha256.ts'
-import { isSameHash } from '../../crypto/tokens.ts'
-import { bumpVersion } from '../../db/config-version.ts'
-import type { Db } from '../../db/query.ts'
-import { listConnectors } from '../connectors/rows.ts'
-import { readSetting } from '../settings/rows.ts'
+import { chatTokenIn } from '../../../../core/connectors/chat.ts'
+import type { Keyring } from '../../../crypto/keyring.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
+import { isSameHash } from '../../../crypto/tokens.ts'
+import { bumpVersion } from '../../../db/config-version.ts'
+import type { Db } from '../../../db/query.ts'
+import { listConnectors } from '../../connectors/rows.ts'
+import { readSetting } from '../../settings/rows.ts'
 import { APPROVALS_BOT, chatTokenOf, type IdentifyBot } from './bot.ts'
-import { type ChatBotRow, listChatBots, upsertChatBot } from './bot-store.ts'
+import { type ChatBotRow, listChatBots, upsertChatBot } from './store.ts'
 
 export type BotCheckDeps = {
   readonly db: Db

@@ -1,4 +1,4 @@
-import type { Query } from '../../db/query.ts'
+import type { Query } from '../../../db/query.ts'
 
 /**
  * Marks the nonce of a card as used. Returns true for only one answer per nonce. Must be called in the transaction of

@@ -1,4 +1,4 @@
-import { sha256 } from '../../crypto/sha256.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
 
 /**
  * Returns the SHA-256 of the visible content of a message: blocks, attachments and files. The hash of the sent message
