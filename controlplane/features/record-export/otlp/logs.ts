@@ -1,5 +1,5 @@
-import type { TrafficRecord } from '../../../core/record.ts'
-import { VERSION } from '../../version.ts'
+import type { TrafficRecord } from '../../../../core/record.ts'
+import { VERSION } from '../../../version.ts'
 import type { Attribute, AttributeValue } from './attribute.ts'
 import { ATTRIBUTES } from './attributes.ts'
 

@@ -1,4 +1,4 @@
-import type { TrafficRecord } from '../../../core/record.ts'
+import type { TrafficRecord } from '../../../../core/record.ts'
 
 export type AttributeValue =
   | string
