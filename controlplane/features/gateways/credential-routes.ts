@@ -3,7 +3,7 @@ import { NarrowedTokenBody, NarrowedTokenReply } from '../../../core/wire/gatewa
 import { type ConnectorEntry, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { SectionLibrary } from '../../sync/sections/library.ts'
-import type { NarrowedTokens } from '../credentials/minting/narrowed-tokens.ts'
+import type { NarrowedTokens } from '../credentials/minting/narrowing/narrowed-tokens.ts'
 import type { Credentials } from '../credentials/service.ts'
 import { type GatewayPrincipal, gatewayOf } from './principal.ts'
 

@@ -1,5 +1,5 @@
-import type { NarrowMint } from './github-app-narrow.ts'
-import { type ExpiringSecret, type Mint, MintError } from './mint.ts'
+import { type ExpiringSecret, type Mint, MintError } from '../mint.ts'
+import type { NarrowMint } from './github-app.ts'
 
 /** Creates the source of access tokens that have only the scopes of a need. `mint` exchanges the stored secret. */
 export function createOAuth2NarrowMint(mint: Mint<ExpiringSecret>): NarrowMint {

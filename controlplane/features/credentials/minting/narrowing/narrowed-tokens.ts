@@ -1,21 +1,21 @@
-import { permissionNeed } from '../../../../core/connectors/codehost/token-need.ts'
-import { scopeNeed } from '../../../../core/connectors/credentials/scope-need.ts'
-import { type TokenNeed, tokenNeedKey } from '../../../../core/connectors/credentials/token-need.ts'
+import { permissionNeed } from '../../../../../core/connectors/codehost/token-need.ts'
+import { scopeNeed } from '../../../../../core/connectors/credentials/scope-need.ts'
+import { type TokenNeed, tokenNeedKey } from '../../../../../core/connectors/credentials/token-need.ts'
 import type {
   NarrowedToken,
   NarrowedTokenBody,
   NarrowedTokenReply,
-} from '../../../../core/wire/gateway/narrowed-token.ts'
-import type { Keyring } from '../../../crypto/keyring.ts'
-import type { Db, Query } from '../../../db/query.ts'
-import { systemActor } from '../../audit/actor.ts'
-import { recordEvent } from '../../audit/events.ts'
-import { type ConnectorRow, getConnector } from '../../connectors/rows.ts'
-import { getMinted, hasMinted, isNarrowed, type MintedRow, sourceHash } from '../rows.ts'
-import type { NarrowMint } from './github-app-narrow.ts'
-import { MintError } from './mint.ts'
+} from '../../../../../core/wire/gateway/narrowed-token.ts'
+import type { Keyring } from '../../../../crypto/keyring.ts'
+import type { Db, Query } from '../../../../db/query.ts'
+import { systemActor } from '../../../audit/actor.ts'
+import { recordEvent } from '../../../audit/events.ts'
+import { type ConnectorRow, getConnector } from '../../../connectors/rows.ts'
+import { getMinted, hasMinted, isNarrowed, type MintedRow, sourceHash } from '../../rows.ts'
+import { MintError } from '../mint.ts'
+import { MIN_LIFETIME_MS, timesOf } from '../times.ts'
+import type { NarrowMint } from './github-app.ts'
 import { createScopeCache, type ScopeCache } from './scope-cache.ts'
-import { MIN_LIFETIME_MS, timesOf } from './times.ts'
 
 export type NarrowedTokensDeps = {
   readonly db: Db
