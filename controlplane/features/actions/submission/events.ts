@@ -1,10 +1,10 @@
-import { matchedDetails, percent, requestedDetails } from '../../../core/decision/audit-details.ts'
-import type { AuditEventType } from '../../../core/wire/audit.ts'
-import { sha256Hex } from '../../crypto/sha256.ts'
-import type { Actor } from '../audit/actor.ts'
-import { type AuditEvent, storedEvent } from '../audit/events.ts'
+import { matchedDetails, percent, requestedDetails } from '../../../../core/decision/audit-details.ts'
+import type { AuditEventType } from '../../../../core/wire/audit.ts'
+import { sha256Hex } from '../../../crypto/sha256.ts'
+import type { Actor } from '../../audit/actor.ts'
+import { type AuditEvent, storedEvent } from '../../audit/events.ts'
+import type { NewAction } from '../store.ts'
 import type { Evaluated } from './evaluation.ts'
-import type { NewAction } from './store.ts'
 
 type Event = NewAction['events'][number]
 type Subject = Pick<NewAction, 'id' | 'orgId' | 'agentId' | 'agent'>

@@ -1,7 +1,7 @@
-import { canonicalJson } from '../../../core/action/spec.ts'
-import { ChaperoneError } from '../../../core/errors.ts'
-import { sha256 } from '../../crypto/sha256.ts'
-import type { Query } from '../../db/query.ts'
+import { canonicalJson } from '../../../../core/action/spec.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { sha256 } from '../../../crypto/sha256.ts'
+import type { Query } from '../../../db/query.ts'
 import { type IdempotencyKey, putIdempotencyKey, takeIdempotencyKey } from './idempotency-store.ts'
 
 /** A request with an `Idempotency-Key` and the SHA-256 of its body as canonical JSON. */

@@ -1,8 +1,8 @@
-import type { Query } from '../../db/query.ts'
-import { getAction } from './rows.ts'
-import { moveActions } from './store.ts'
-import type { Notify } from './submission.ts'
-import { cancelNonces } from './tokens/nonce-store.ts'
+import type { Query } from '../../../db/query.ts'
+import { getAction } from '../rows.ts'
+import { moveActions } from '../store.ts'
+import type { Notify } from '../submission/service.ts'
+import { cancelNonces } from '../tokens/nonce-store.ts'
 
 /** Cancels actions in the transaction of a kill switch. */
 export type ActionCancellation = {

@@ -1,8 +1,8 @@
-import type { KnownAction } from '../../../core/action/spec.ts'
-import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import { killOf, placeOf } from './evaluation.ts'
-import type { ActionRow } from './rows.ts'
-import type { ActionRulesSource } from './rules.ts'
+import type { KnownAction } from '../../../../core/action/spec.ts'
+import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
+import type { ActionRow } from '../rows.ts'
+import type { ActionRulesSource } from '../rules.ts'
+import { killOf, placeOf } from '../submission/evaluation.ts'
 
 /** Matches stored actions against kill switches. */
 export type ActionKillChecks = {

@@ -1,4 +1,4 @@
-import type { Query } from '../../db/query.ts'
+import type { Query } from '../../../db/query.ts'
 
 export type IdempotencyKey = { readonly orgId: string; readonly agentId: string; readonly key: string }
 

@@ -1,12 +1,12 @@
-import type { ActionRequestState } from '../../../core/state/action-request.ts'
-import type { Query } from '../../db/query.ts'
-import type { ApprovalRow } from '../approvals/rows.ts'
-import type { NotifyEvent } from '../notifications/service.ts'
-import { getAction } from './rows.ts'
-import { moveAction } from './store.ts'
-import type { Notify } from './submission.ts'
-import { insertNonce } from './tokens/nonce-store.ts'
-import type { Tokens } from './tokens/service.ts'
+import type { ActionRequestState } from '../../../../core/state/action-request.ts'
+import type { Query } from '../../../db/query.ts'
+import type { ApprovalRow } from '../../approvals/rows.ts'
+import type { NotifyEvent } from '../../notifications/service.ts'
+import { getAction } from '../rows.ts'
+import { moveAction } from '../store.ts'
+import type { Notify } from '../submission/service.ts'
+import { insertNonce } from '../tokens/nonce-store.ts'
+import type { Tokens } from '../tokens/service.ts'
 
 type Ending = { readonly to: ActionRequestState; readonly event: NotifyEvent }
 

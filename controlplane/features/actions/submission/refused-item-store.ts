@@ -1,4 +1,4 @@
-import type { Query } from '../../db/query.ts'
+import type { Query } from '../../../db/query.ts'
 
 /**
  * Maximum number of refused batch actions that one agent may store per minute. Up to 60 refused single requests come in

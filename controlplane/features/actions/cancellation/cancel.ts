@@ -1,12 +1,12 @@
-import { ChaperoneError } from '../../../core/errors.ts'
-import type { Query } from '../../db/query.ts'
-import { cancelApproval } from '../approvals/service.ts'
-import { recordEvent } from '../audit/events.ts'
-import { assertMovable, type OwnAction, ownAction } from './executions/action-of-agent.ts'
-import { type ActionRow, getAction } from './rows.ts'
-import { moveAction } from './store.ts'
-import type { SubmissionDeps } from './submission.ts'
-import { spendNonces } from './tokens/nonce-store.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { Query } from '../../../db/query.ts'
+import { cancelApproval } from '../../approvals/service.ts'
+import { recordEvent } from '../../audit/events.ts'
+import { assertMovable, type OwnAction, ownAction } from '../executions/action-of-agent.ts'
+import { type ActionRow, getAction } from '../rows.ts'
+import { moveAction } from '../store.ts'
+import type { SubmissionDeps } from '../submission/service.ts'
+import { spendNonces } from '../tokens/nonce-store.ts'
 
 /**
  * Cancels an action. Execution, token verification and answers all consume the approval of the action or the nonce of
