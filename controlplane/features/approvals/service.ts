@@ -20,14 +20,14 @@ import { confirmGrants } from './grants/confirm-grants.ts'
 import { endGrant } from './grants/end-grant.ts'
 import { listGrantObjects } from './grants/grant-objects.ts'
 import { findGrants, type GrantQuestion, type GrantRow, getGrant, listGrants } from './grants/store.ts'
-import type { HoldOwner } from './hold-input.ts'
-import { bindingOf, instanceOf, openHold } from './holds.ts'
+import type { HoldOwner } from './holds/input.ts'
+import { bindingOf, instanceOf, openHold } from './holds/service.ts'
+import { removeWaitingRequest } from './holds/waiting-request-store.ts'
 import { type ApprovalFilter, listApprovals } from './list-store.ts'
 import { shareOpeningLock } from './opening-lock-store.ts'
 import type { ApprovalRow } from './rows.ts'
 import { getApproval } from './rows.ts'
 import { type ApprovalInput, insertApproval, spendHold } from './store.ts'
-import { removeWaitingRequest } from './waiting-request-store.ts'
 
 export type ApprovalsDeps = {
   readonly db: Db

@@ -14,9 +14,9 @@ import { actionCancellation } from '../../../controlplane/features/actions/cance
 import { heldExecutions } from '../../../controlplane/features/actions/executions/held.ts'
 import type { ClusterGroups } from '../../../controlplane/features/approvals/answers/answerable-sets.ts'
 import type { ConfirmAnswer } from '../../../controlplane/features/approvals/answers/earlier-answers.ts'
+import { createCancelKilled } from '../../../controlplane/features/approvals/cancellation/service.ts'
 import { createPolicyExceptions } from '../../../controlplane/features/approvals/exceptions/service.ts'
-import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry.ts'
-import { createCancelKilled } from '../../../controlplane/features/approvals/kill-cancellation.ts'
+import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry/service.ts'
 import { createApprovalRoutes } from '../../../controlplane/features/approvals/routes.ts'
 import { createApprovals } from '../../../controlplane/features/approvals/service.ts'
 import {

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
-import type { Db, Query } from '../../db/query.ts'
-import { systemActor } from '../audit/actor.ts'
-import { recordEvents } from '../audit/events.ts'
+import type { Db, Query } from '../../../db/query.ts'
+import { systemActor } from '../../audit/actor.ts'
+import { recordEvents } from '../../audit/events.ts'
+import type { ApprovalRow } from '../rows.ts'
 import { expireOverdue, hasPending } from './overdue-store.ts'
-import type { ApprovalRow } from './rows.ts'
 
 export type EndedHook = ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
 

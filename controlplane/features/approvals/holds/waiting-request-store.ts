@@ -1,7 +1,7 @@
-import type { Query } from '../../db/query.ts'
-import { onlyRow } from '../../db/rows.ts'
-import { APPROVAL_COLUMNS, type ApprovalRow, IS_ABANDONED } from './rows.ts'
-import { ENDED_COLUMNS, type HoldKey } from './store.ts'
+import type { Query } from '../../../db/query.ts'
+import { onlyRow } from '../../../db/rows.ts'
+import { APPROVAL_COLUMNS, type ApprovalRow, IS_ABANDONED } from '../rows.ts'
+import { ENDED_COLUMNS, type HoldKey } from '../store.ts'
 
 /**
  * Maximum number of waiting requests stored per approval. The limit is necessary because crashed gateway processes

@@ -1,13 +1,15 @@
-import { ChaperoneError } from '../../../core/errors.ts'
-import type { HoldReply } from '../../../core/wire/gateway/hold.ts'
-import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
-import type { DecisionView } from '../../../core/wire/v1.ts'
-import type { Query } from '../../db/query.ts'
-import type { RunningExecution } from '../actions/executions/store.ts'
-import { getAction } from '../actions/rows.ts'
-import { agentActor } from '../audit/actor.ts'
-import { recordEvent } from '../audit/events.ts'
-import { approvalCard } from './card.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { HoldReply } from '../../../../core/wire/gateway/hold.ts'
+import type { RequiredGroupsView } from '../../../../core/wire/gateway/internal.ts'
+import type { DecisionView } from '../../../../core/wire/v1.ts'
+import type { Query } from '../../../db/query.ts'
+import type { RunningExecution } from '../../actions/executions/store.ts'
+import { getAction } from '../../actions/rows.ts'
+import { agentActor } from '../../audit/actor.ts'
+import { recordEvent } from '../../audit/events.ts'
+import { approvalCard } from '../card.ts'
+import { type ApprovalRow, getUsableApproval } from '../rows.ts'
+import { insertApproval, insertApprovedHold } from '../store.ts'
 import {
   cardFacts,
   type HoldInput,
@@ -15,9 +17,7 @@ import {
   type IdentifiedHold,
   pendingDetails,
   requiredOf,
-} from './hold-input.ts'
-import { type ApprovalRow, getUsableApproval } from './rows.ts'
-import { insertApproval, insertApprovedHold } from './store.ts'
+} from './input.ts'
 
 /**
  * Answers the hold of a request that belongs to an execution; returns undefined for every other request. An approval of

@@ -1,7 +1,7 @@
-import { matchKill } from '../../../core/decision/kill-switch/kill-switch.ts'
-import type { Instance } from '../../../core/wire/gateway/instance.ts'
-import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import { entriesFor } from '../../sync/kill-switch/state.ts'
+import { matchKill } from '../../../../core/decision/kill-switch/kill-switch.ts'
+import type { Instance } from '../../../../core/wire/gateway/instance.ts'
+import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
+import { entriesFor } from '../../../sync/kill-switch/state.ts'
 
 /** Agent, instance, connectors and gateway of a hold. The scopes of kill switches are matched against these names. */
 export type HoldSubject = {

@@ -1,13 +1,13 @@
-import { percent } from '../../../core/decision/audit-details.ts'
-import { ChaperoneError } from '../../../core/errors.ts'
-import type { HoldBody } from '../../../core/wire/gateway/hold.ts'
-import type { Instance } from '../../../core/wire/gateway/instance.ts'
-import type { RequiredGroupsView } from '../../../core/wire/gateway/internal.ts'
-import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import type { Query } from '../../db/query.ts'
-import type { HeldExecutions } from '../actions/executions/held.ts'
-import { getGateway } from '../gateways/rows.ts'
-import type { ApprovalRow, CardFacts } from './rows.ts'
+import { percent } from '../../../../core/decision/audit-details.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { HoldBody } from '../../../../core/wire/gateway/hold.ts'
+import type { Instance } from '../../../../core/wire/gateway/instance.ts'
+import type { RequiredGroupsView } from '../../../../core/wire/gateway/internal.ts'
+import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
+import type { Query } from '../../../db/query.ts'
+import type { HeldExecutions } from '../../actions/executions/held.ts'
+import { getGateway } from '../../gateways/rows.ts'
+import type { ApprovalRow, CardFacts } from '../rows.ts'
 
 /**
  * The gateway that requests a hold. `podUid`: pod of a gateway process that authenticated with a pod token, which names

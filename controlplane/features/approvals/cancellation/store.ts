@@ -1,7 +1,7 @@
-import type { Query } from '../../db/query.ts'
-import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
-import { excludeOpening } from './opening-lock-store.ts'
-import type { ApprovalRow } from './rows.ts'
+import type { Query } from '../../../db/query.ts'
+import { SYNC_CHANNEL } from '../../../db/sync-channel.ts'
+import { excludeOpening } from '../opening-lock-store.ts'
+import type { ApprovalRow } from '../rows.ts'
 
 /** An approval that an approver can still answer, or that an agent can still use. */
 export type UsableApproval = Pick<

@@ -1,5 +1,5 @@
-import type { ApprovalStatus } from '../../../core/wire/gateway/internal.ts'
-import type { Query } from '../../db/query.ts'
+import type { ApprovalStatus } from '../../../../core/wire/gateway/internal.ts'
+import type { Query } from '../../../db/query.ts'
 
 export type AnsweredHold = {
   readonly id: string

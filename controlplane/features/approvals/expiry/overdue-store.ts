@@ -1,7 +1,7 @@
-import type { Query } from '../../db/query.ts'
-import { onlyRow } from '../../db/rows.ts'
-import type { ApprovalRow } from './rows.ts'
-import { ENDED_COLUMNS } from './store.ts'
+import type { Query } from '../../../db/query.ts'
+import { onlyRow } from '../../../db/rows.ts'
+import type { ApprovalRow } from '../rows.ts'
+import { ENDED_COLUMNS } from '../store.ts'
 
 /** Expires overdue approvals, at most 200 per call. Skips rows that another replica has locked. */
 export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
