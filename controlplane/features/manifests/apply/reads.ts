@@ -1,22 +1,22 @@
-import type { Labels } from '../../../core/crd/allowed-namespaces.ts'
-import type { GatewayRef } from '../../../core/crd/fields.ts'
-import { labelsOf } from '../../db/namespaces.ts'
-import type { Query } from '../../db/query.ts'
+import type { Labels } from '../../../../core/crd/allowed-namespaces.ts'
+import type { GatewayRef } from '../../../../core/crd/fields.ts'
+import { labelsOf } from '../../../db/namespaces.ts'
+import type { Query } from '../../../db/query.ts'
 import {
   type ConnectorRow,
   listConnectorsAt,
   listConnectorsByName,
   listDeclaredActions,
-} from '../connectors/rows.ts'
-import { type BindableGateway, listBindableGateways } from '../gateways/rows.ts'
-import { listManagedPolicies, type PolicyRow } from '../policies/rows.ts'
-import { listGroups } from '../users/rows.ts'
-import { storedClaims } from './hosts/host-claims.ts'
-import type { Claim } from './hosts/host-conflicts.ts'
-import type { ObjectCache } from './object-cache.ts'
-import { placesOf, type Referring } from './references.ts'
-import type { ManifestRow, ObjectKey } from './rows.ts'
-import { fullNameOf, listOwnedPermissions, type OwnedPermission, ownerOf } from './store.ts'
+} from '../../connectors/rows.ts'
+import { type BindableGateway, listBindableGateways } from '../../gateways/rows.ts'
+import { listManagedPolicies, type PolicyRow } from '../../policies/rows.ts'
+import { listGroups } from '../../users/rows.ts'
+import { storedClaims } from '../hosts/host-claims.ts'
+import type { Claim } from '../hosts/host-conflicts.ts'
+import type { ObjectCache } from '../object-cache.ts'
+import { placesOf, type Referring } from '../references.ts'
+import type { ManifestRow, ObjectKey } from '../rows.ts'
+import { fullNameOf, listOwnedPermissions, type OwnedPermission, ownerOf } from '../store.ts'
 
 type PermissionKey = Pick<ObjectKey, 'namespace' | 'name'>
 

@@ -1,14 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import { exposesCredential, PLAINTEXT_CREDENTIAL } from '../../../core/connectors/credentials/clear-text.ts'
-import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import { missingCredential, NOTHING_STORED, sourceProblem } from '../../../core/crd/credential-spec.ts'
-import { NO_LOCAL_SOURCES } from '../../../core/crd/local-source-spec.ts'
-import { CONNECTOR_RULES } from '../../../core/crd/rules.ts'
-import { immutableProblems } from '../../../core/crd/spec-rules.ts'
-import { ChaperoneError } from '../../../core/errors.ts'
-import { newId } from '../../crypto/ids.ts'
-import type { Keyring } from '../../crypto/keyring.ts'
-import { refuseApprovalsBot } from '../chat/bot/bot.ts'
+import {
+  exposesCredential,
+  PLAINTEXT_CREDENTIAL,
+} from '../../../../core/connectors/credentials/clear-text.ts'
+import { ConnectorSpec } from '../../../../core/crd/connector-spec.ts'
+import { missingCredential, NOTHING_STORED, sourceProblem } from '../../../../core/crd/credential-spec.ts'
+import { NO_LOCAL_SOURCES } from '../../../../core/crd/local-source-spec.ts'
+import { CONNECTOR_RULES } from '../../../../core/crd/rules.ts'
+import { immutableProblems } from '../../../../core/crd/spec-rules.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { newId } from '../../../crypto/ids.ts'
+import type { Keyring } from '../../../crypto/keyring.ts'
+import { refuseApprovalsBot } from '../../chat/bot/bot.ts'
 import {
   authOf,
   connectorWarnings,
@@ -17,11 +20,14 @@ import {
   missingDomains,
   ownedDomains,
   wrongAuth,
-} from '../connectors/domains.ts'
-import type { ConnectorRow } from '../connectors/rows.ts'
-import { removeConnector, saveConnector } from '../connectors/service.ts'
-import type { ConnectorInput } from '../connectors/store.ts'
-import { type Binding, bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
+} from '../../connectors/domains.ts'
+import type { ConnectorRow } from '../../connectors/rows.ts'
+import { removeConnector, saveConnector } from '../../connectors/service.ts'
+import type { ConnectorInput } from '../../connectors/store.ts'
+import { type Binding, bindGateways, namespaceOf, standing } from '../../gateways/binding.ts'
+import { type Contest, contestHosts, haveCommonBase, isOfSameOwner } from '../hosts/host-conflicts.ts'
+import type { ObjectKey } from '../rows.ts'
+import { fullNameOf } from '../store.ts'
 import {
   type Applier,
   type ApplyContext,
@@ -30,10 +36,7 @@ import {
   type ManifestObject,
   namesOf,
   refused,
-} from './apply-context.ts'
-import { type Contest, contestHosts, haveCommonBase, isOfSameOwner } from './hosts/host-conflicts.ts'
-import type { ObjectKey } from './rows.ts'
-import { fullNameOf } from './store.ts'
+} from './context.ts'
 
 type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 

@@ -1,7 +1,7 @@
-import { GRANT_NAME_PREFIX } from '../../../core/crd/manifests/grant-permission.ts'
-import { endGrantOfObject } from '../approvals/grants/grant-objects.ts'
-import { type ApplyContext, MANIFESTS_ACTOR } from './apply-context.ts'
-import type { ObjectName } from './rows.ts'
+import { GRANT_NAME_PREFIX } from '../../../../core/crd/manifests/grant-permission.ts'
+import { endGrantOfObject } from '../../approvals/grants/grant-objects.ts'
+import type { ObjectName } from '../rows.ts'
+import { type ApplyContext, MANIFESTS_ACTOR } from './context.ts'
 
 /**
  * Revokes the grants whose Permissions were deleted in the cluster. `deleted`: also objects that were never pushed, and

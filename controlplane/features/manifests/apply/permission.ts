@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { idlePermission, unreadSockets } from '../../../core/decision/permissions/permission-warnings.ts'
-import { unknownActions } from '../../../core/decision/policies/policy-warnings.ts'
-import { judgeGrantObject } from '../approvals/grants/grant-objects.ts'
-import { bindGateways, namespaceOf, standing } from '../gateways/binding.ts'
-import type { BindableGateway } from '../gateways/rows.ts'
-import type { PermissionInput } from '../permissions/service.ts'
+import { idlePermission, unreadSockets } from '../../../../core/decision/permissions/permission-warnings.ts'
+import { unknownActions } from '../../../../core/decision/policies/policy-warnings.ts'
+import { judgeGrantObject } from '../../approvals/grants/grant-objects.ts'
+import { bindGateways, namespaceOf, standing } from '../../gateways/binding.ts'
+import type { BindableGateway } from '../../gateways/rows.ts'
+import type { PermissionInput } from '../../permissions/service.ts'
+import type { ObjectKey } from '../rows.ts'
+import { fullNameOf, ownerOf } from '../store.ts'
 import {
   type Applied,
   type Applier,
@@ -14,9 +16,7 @@ import {
   type ManifestObject,
   namesOf,
   refused,
-} from './apply-context.ts'
-import type { ObjectKey } from './rows.ts'
-import { fullNameOf, ownerOf } from './store.ts'
+} from './context.ts'
 
 export const permissionApplier: Applier<'Permission'> = {
   async apply(context, object) {

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
-import { killScopesOf } from '../../../core/crd/kill-scopes.ts'
-import { ChaperoneError } from '../../../core/errors.ts'
-import { newId } from '../../crypto/ids.ts'
-import { findGatewayByName, type GatewayRow } from '../gateways/rows.ts'
-import { removeGateway, saveGateway } from '../gateways/service.ts'
-import { checkedScope } from '../kill-switch/service.ts'
+import { GatewaySpec } from '../../../../core/crd/gateway-spec.ts'
+import { killScopesOf } from '../../../../core/crd/kill-scopes.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { newId } from '../../../crypto/ids.ts'
+import { findGatewayByName, type GatewayRow } from '../../gateways/rows.ts'
+import { removeGateway, saveGateway } from '../../gateways/service.ts'
+import { checkedScope } from '../../kill-switch/service.ts'
+import { fullNameOf } from '../store.ts'
 import {
   type Applied,
   type Applier,
@@ -14,8 +15,7 @@ import {
   MANIFESTS_ACTOR,
   type ManifestObject,
   refused,
-} from './apply-context.ts'
-import { fullNameOf } from './store.ts'
+} from './context.ts'
 
 export const gatewayApplier: Applier<'Gateway'> = {
   async apply(context, object) {

@@ -1,6 +1,6 @@
-import type { Query } from '../../db/query.ts'
-import { type AuditEvent, recordEvents } from '../audit/events.ts'
-import { type PermissionInput, replaceOwnedPermissions } from '../permissions/service.ts'
+import type { Query } from '../../../db/query.ts'
+import { type AuditEvent, recordEvents } from '../../audit/events.ts'
+import { type PermissionInput, replaceOwnedPermissions } from '../../permissions/service.ts'
 
 /**
  * Collects the Permission rows and audit events of one transaction. `flush` stores them in few statements, because a

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
-import { labelsOf } from '../../db/namespaces.ts'
-import { type Binding, bindGateways, bindSelected, namespaceOf } from '../gateways/binding.ts'
-import { type ApplyContext, isOfPlatform, type ManifestObject, namesOf } from './apply-context.ts'
-import type { Wanted } from './policy/policy-record.ts'
+import { PolicySpec } from '../../../../core/crd/policy/policy-spec.ts'
+import { labelsOf } from '../../../db/namespaces.ts'
+import { type Binding, bindGateways, bindSelected, namespaceOf } from '../../gateways/binding.ts'
+import { type ApplyContext, isOfPlatform, type ManifestObject, namesOf } from '../apply/context.ts'
+import type { Wanted } from './policy-record.ts'
 
 /**
  * Binds a policy to Gateways. `gatewayRefs` names the Gateways; the platform team can select them by

@@ -4,15 +4,15 @@ import type {
   ChangeSetReply,
   PushBody,
   PushReply,
-} from '../../../core/wire/operator/operator.ts'
-import { sealedPlace } from '../../crypto/sealed-places.ts'
+} from '../../../../core/wire/operator/operator.ts'
+import { sealedPlace } from '../../../crypto/sealed-places.ts'
+import type { ObjectCache } from '../object-cache.ts'
+import { brokenFiles } from '../problems.ts'
+import type { Referring } from '../references.ts'
+import type { ManifestRow, ObjectKey, ObjectName } from '../rows.ts'
+import { listObjectStates, type ObjectState, stateOf } from '../store.ts'
 import { nameOf } from './apply.ts'
-import type { ApplyContext } from './apply-context.ts'
-import type { ObjectCache } from './object-cache.ts'
-import { brokenFiles } from './problems.ts'
-import type { Referring } from './references.ts'
-import type { ManifestRow, ObjectKey, ObjectName } from './rows.ts'
-import { listObjectStates, type ObjectState, stateOf } from './store.ts'
+import type { ApplyContext } from './context.ts'
 
 export function keyOf({ resource: { kind, metadata } }: PushBody): ObjectKey {
   return { kind, namespace: metadata.namespace ?? 'default', name: metadata.name }

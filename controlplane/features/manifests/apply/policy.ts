@@ -1,27 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
-import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warnings.ts'
-import { ChaperoneError } from '../../../core/errors.ts'
-import { type Binding, namespaceOf, standing } from '../gateways/binding.ts'
-import type { PolicyRow, PolicyTestResult } from '../policies/rows.ts'
+import { parsePolicyYaml } from '../../../../core/decision/policies/policy-document.ts'
+import { emptyGroupWarnings } from '../../../../core/decision/policies/policy-warnings.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import { type Binding, namespaceOf, standing } from '../../gateways/binding.ts'
+import type { PolicyRow, PolicyTestResult } from '../../policies/rows.ts'
 import {
   deletePolicy,
   insertPolicy,
   type PolicyChanges,
   type PolicyInput,
   updatePolicy,
-} from '../policies/write-store.ts'
-import {
-  type Applied,
-  type Applier,
-  type ApplyContext,
-  accepted,
-  answerPlace,
-  isOfPlatform,
-  MANIFESTS_ACTOR,
-  type ManifestObject,
-  refused,
-} from './apply-context.ts'
+} from '../../policies/write-store.ts'
+import { bindPolicy, boundNames, idsOf, isLost, isUnbound, misplacedSelector } from '../policy/binding.ts'
 import {
   changesOf,
   differing,
@@ -32,9 +22,19 @@ import {
   policyText,
   recordOf,
   type Wanted,
-} from './policy/policy-record.ts'
-import { bindPolicy, boundNames, idsOf, isLost, isUnbound, misplacedSelector } from './policy-binding.ts'
-import { fullNameOf } from './store.ts'
+} from '../policy/policy-record.ts'
+import { fullNameOf } from '../store.ts'
+import {
+  type Applied,
+  type Applier,
+  type ApplyContext,
+  accepted,
+  answerPlace,
+  isOfPlatform,
+  MANIFESTS_ACTOR,
+  type ManifestObject,
+  refused,
+} from './context.ts'
 
 export const policyApplier: Applier<'Policy'> = {
   async apply(context, object) {
