@@ -1,4 +1,4 @@
-import type { ProcessReport } from '../features/gateways/process-store.ts'
+import type { ProcessReport } from '../features/gateways/processes/store.ts'
 import type { Peer } from './peer.ts'
 
 /**

@@ -5,7 +5,7 @@ import {
   listProcesses,
   reportProcesses,
   withdrawReplica,
-} from '../features/gateways/process-store.ts'
+} from '../features/gateways/processes/store.ts'
 import { ownerKey } from '../features/gateways/rows.ts'
 import { createLastReported } from './last-reported.ts'
 import type { Peer } from './peer.ts'

@@ -1,10 +1,10 @@
-import { RefreshCredentialBody, RefreshCredentialReply } from '../../../core/wire/gateway/minted-secret.ts'
-import { NarrowedTokenBody, NarrowedTokenReply } from '../../../core/wire/gateway/narrowed-token.ts'
-import { type ConnectorEntry, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { type Route, route } from '../../http/route.ts'
-import type { SectionLibrary } from '../../sync/sections/library.ts'
-import type { NarrowedTokens } from '../credentials/minting/narrowing/narrowed-tokens.ts'
-import type { Credentials } from '../credentials/service.ts'
+import { RefreshCredentialBody, RefreshCredentialReply } from '../../../../core/wire/gateway/minted-secret.ts'
+import { NarrowedTokenBody, NarrowedTokenReply } from '../../../../core/wire/gateway/narrowed-token.ts'
+import { type ConnectorEntry, SYNC_PATHS } from '../../../../core/wire/gateway/sync.ts'
+import { type Route, route } from '../../../http/route.ts'
+import type { SectionLibrary } from '../../../sync/sections/library.ts'
+import type { NarrowedTokens } from '../../credentials/minting/narrowing/narrowed-tokens.ts'
+import type { Credentials } from '../../credentials/service.ts'
 import { type GatewayPrincipal, gatewayOf } from './principal.ts'
 
 type Deps = {

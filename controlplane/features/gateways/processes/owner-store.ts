@@ -1,4 +1,4 @@
-import type { Query } from '../../db/query.ts'
+import type { Query } from '../../../db/query.ts'
 
 /**
  * Time for which an owner keeps a process id. The time exceeds the period in which a gateway can still upload records

@@ -1,10 +1,10 @@
-import { terminatedHostsOf } from '../../../core/connectors/registry.ts'
-import { CertificateBody, CertificateReply } from '../../../core/wire/gateway/certificate.ts'
-import { ConnectorEntry, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import type { GatewayCa } from '../../crypto/gateway-ca.ts'
-import { type Route, route } from '../../http/route.ts'
-import type { SectionLibrary } from '../../sync/sections/library.ts'
-import type { SectionSet } from '../../sync/sections/sections.ts'
+import { terminatedHostsOf } from '../../../../core/connectors/registry.ts'
+import { CertificateBody, CertificateReply } from '../../../../core/wire/gateway/certificate.ts'
+import { ConnectorEntry, SYNC_PATHS } from '../../../../core/wire/gateway/sync.ts'
+import type { GatewayCa } from '../../../crypto/gateway-ca.ts'
+import { type Route, route } from '../../../http/route.ts'
+import type { SectionLibrary } from '../../../sync/sections/library.ts'
+import type { SectionSet } from '../../../sync/sections/sections.ts'
 import { gatewayOf } from './principal.ts'
 
 export type CertificateDeps = { readonly authority: GatewayCa; readonly library: SectionLibrary }

@@ -1,6 +1,6 @@
-import type { TrafficRecord } from '../../../core/record.ts'
-import type { HandlesBody, HandlesReply } from '../../../core/wire/gateway/handles.ts'
-import type { Query } from '../../db/query.ts'
+import type { TrafficRecord } from '../../../../core/record.ts'
+import type { HandlesBody, HandlesReply } from '../../../../core/wire/gateway/handles.ts'
+import type { Query } from '../../../db/query.ts'
 
 /** Stores the handles that providers returned to the agents of these traffic records. */
 export async function insertHandles(q: Query, records: readonly TrafficRecord[]): Promise<void> {

@@ -1,5 +1,5 @@
-import { ChaperoneError } from '../../../core/errors.ts'
-import type { Principal } from '../../http/route.ts'
+import { ChaperoneError } from '../../../../core/errors.ts'
+import type { Principal } from '../../../http/route.ts'
 
 export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 

@@ -1,4 +1,4 @@
-import { Ok } from '../../../core/wire/fields.ts'
+import { Ok } from '../../../../core/wire/fields.ts'
 import {
   HoldBody,
   HoldParams,
@@ -6,11 +6,11 @@ import {
   LeaveBody,
   SpendBody,
   SpendReply,
-} from '../../../core/wire/gateway/hold.ts'
-import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { type Route, route } from '../../http/route.ts'
-import type { Approvals, HoldHolder } from '../approvals/service.ts'
-import { assertOwn } from './assert-own-agents.ts'
+} from '../../../../core/wire/gateway/hold.ts'
+import { SYNC_PATHS } from '../../../../core/wire/gateway/sync.ts'
+import { type Route, route } from '../../../http/route.ts'
+import type { Approvals, HoldHolder } from '../../approvals/service.ts'
+import { assertOwn } from '../assert-own-agents.ts'
 import { type GatewayPrincipal, gatewayOf } from './principal.ts'
 
 const HOLD_LIMIT_BYTES = 12 * 1024 * 1024

@@ -1,6 +1,6 @@
-import type { QuotaLeaseBody, QuotaLeaseReply } from '../../../core/wire/gateway/quota-lease.ts'
-import type { Query } from '../../db/query.ts'
-import { onlyRow } from '../../db/rows.ts'
+import type { QuotaLeaseBody, QuotaLeaseReply } from '../../../../core/wire/gateway/quota-lease.ts'
+import type { Query } from '../../../db/query.ts'
+import { onlyRow } from '../../../db/rows.ts'
 
 export type Borrower = { readonly gatewayId: string; readonly processId: string }
 
