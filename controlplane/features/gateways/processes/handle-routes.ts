@@ -1,7 +1,7 @@
 import { HandlesBody, HandlesReply } from '../../../../core/wire/gateway/handles.ts'
 import { SYNC_PATHS } from '../../../../core/wire/gateway/sync.ts'
 import { type Route, route } from '../../../http/route.ts'
-import { assertOwn } from '../assert-own-agents.ts'
+import { assertOwn } from '../../pods/assert-own-agents.ts'
 import { gatewayOf } from './principal.ts'
 
 type Deps = { readonly handleOwners: (asked: HandlesBody) => Promise<HandlesReply> }

@@ -10,7 +10,7 @@ import {
 import { SYNC_PATHS } from '../../../../core/wire/gateway/sync.ts'
 import { type Route, route } from '../../../http/route.ts'
 import type { Approvals, HoldHolder } from '../../approvals/service.ts'
-import { assertOwn } from '../assert-own-agents.ts'
+import { assertOwn } from '../../pods/assert-own-agents.ts'
 import { type GatewayPrincipal, gatewayOf } from './principal.ts'
 
 const HOLD_LIMIT_BYTES = 12 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { GatewayPrincipal } from './processes/principal.ts'
+import type { GatewayPrincipal } from '../gateways/processes/principal.ts'
 
 /**
  * Throws `forbidden` when the call of a sidecar names an agent other than the agent of the sidecar. The field `refused`
