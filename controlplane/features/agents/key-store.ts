@@ -1,5 +1,5 @@
 import type { Query } from '../../db/query.ts'
-import type { AgentRow } from '../agents/rows.ts'
+import type { AgentRow } from './rows.ts'
 
 /** Prefix and hash of an API key that a caller presented. */
 export type ShownKey = { readonly prefix: string; readonly sha256: Buffer }

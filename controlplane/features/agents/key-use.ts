@@ -4,7 +4,7 @@ import { createBatcher } from '../../batcher.ts'
 import { sha256 } from '../../crypto/sha256.ts'
 import { isSameHash, keyPrefix } from '../../crypto/tokens.ts'
 import type { Db } from '../../db/query.ts'
-import { type KeyedAgent, type ShownKey, useAgentKeys } from './agent-key-store.ts'
+import { type KeyedAgent, type ShownKey, useAgentKeys } from './key-store.ts'
 
 /** Result of one request with an agent key: the agent, and whether the rate limit per minute admits the request. */
 export type KeyUse = {
