@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Retention } from './retention.ts'
+import type { Retention } from './service.ts'
 
 const FIRST_LOOK_MS = 60_000
 const LOOK_MS = 600_000

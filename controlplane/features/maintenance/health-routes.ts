@@ -1,6 +1,6 @@
 import { HealthReply, LivenessReply, NotReadyReply, ReadinessReply } from '../../../core/wire/health.ts'
 import { type Route, route } from '../../http/route.ts'
-import type { Health } from './service.ts'
+import type { Health } from './health.ts'
 
 export function createOpsRoutes({ health }: { readonly health: Health }): readonly Route[] {
   return [
