@@ -3,8 +3,8 @@ import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { ExplainQuery, ExplainReply } from '../../../core/wire/explain.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Approvals } from '../approvals/service.ts'
+import type { Explain } from './explain.ts'
 import { grantLines } from './grant-lines.ts'
-import type { Explain } from './service.ts'
 
 export type ExplainRoutesDeps = {
   readonly explain: Explain

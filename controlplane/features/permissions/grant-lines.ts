@@ -1,6 +1,6 @@
 import { canonicalTarget } from '../../../core/connectors/binding/canonical-target.ts'
 import type { Approvals } from '../approvals/service.ts'
-import type { Explanation } from './service.ts'
+import type { Explanation } from './explain.ts'
 
 type Explained = { readonly gatewayId: string; readonly agent: string; readonly explained: Explanation }
 
