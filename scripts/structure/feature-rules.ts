@@ -31,6 +31,8 @@ const SURFACE: Readonly<Record<string, string>> = {
   'chat/card/nonce.ts': 'every answer invalidates the card that shows the approval before it',
   'chat/bot/bot.ts': 'every change of a Connector refuses the credential of the approvals bot',
   'record-export/retention-store.ts': 'the cleanup keeps records that wait for their export',
+  'agents/key-use.ts': 'every request with an agent key counts toward the rate limit of the agent',
+  'pods/assert-own-agents.ts': 'every call of a sidecar names only the agents of its pod',
   'sessions/attempts.ts': 'every check of a password counts toward the same limits',
 }
 
