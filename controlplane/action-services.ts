@@ -23,7 +23,7 @@ import type { Notifications } from './features/notifications/service.ts'
 import type { Settings } from './features/settings/service.ts'
 import { createRateWindow } from './http/rate-window.ts'
 import type { Hub } from './sync/hub.ts'
-import { createOrderRelay } from './sync/order-relay.ts'
+import { createOrderRelay } from './sync/orders/relay.ts'
 import type { SectionLibrary } from './sync/sections/library.ts'
 
 export type ActionServicesDeps = {

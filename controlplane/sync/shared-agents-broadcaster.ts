@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/state/clock.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
-import type { ProcessRegistry } from './process-registry.ts'
+import type { ProcessRegistry } from './processes/registry.ts'
 import { createThrottle } from './throttle.ts'
 
 /**

@@ -2,13 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
-import {
-  listOffers,
-  offerOrder,
-  takeOrder,
-} from '../../../controlplane/features/actions/executions/order-store.ts'
-import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/order-relay.ts'
-import { createOrderBook, type Order } from '../../../controlplane/sync/orders.ts'
+import { createOrderBook, type Order } from '../../../controlplane/sync/orders/orders.ts'
+import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/orders/relay.ts'
+import { listOffers, offerOrder, takeOrder } from '../../../controlplane/sync/orders/store.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import type { TestPostgres } from '../../support/postgres.ts'

@@ -1,8 +1,11 @@
 import type { Logger } from 'pino'
-import { ChaperoneError } from '../../core/errors.ts'
-import type { ResultBody } from '../../core/wire/gateway/sync.ts'
-import { newId } from '../crypto/ids.ts'
-import type { Db } from '../db/query.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
+import { newId } from '../../crypto/ids.ts'
+import type { Db } from '../../db/query.ts'
+import type { Hub } from '../hub.ts'
+import { createSerial } from '../serial.ts'
+import type { Order } from './orders.ts'
 import {
   askForGateway,
   listOffers,
@@ -15,10 +18,7 @@ import {
   takeOrder,
   takeResult,
   withdrawOrder,
-} from '../features/actions/executions/order-store.ts'
-import type { Hub } from './hub.ts'
-import type { Order } from './orders.ts'
-import { createSerial } from './serial.ts'
+} from './store.ts'
 
 /** Sends execution orders to gateways at any replica, and delivers results that arrive at any replica. */
 export type OrderRelay = AsyncDisposable & {

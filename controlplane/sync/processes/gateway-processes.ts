@@ -1,11 +1,11 @@
-import { NO_GREETING } from '../../core/wire/gateway/greeting.ts'
-import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
-import type { ProcessWork } from '../features/kill-switch/hosted-work.ts'
-import type { KillViews } from './kill-switch/views.ts'
-import type { Peer } from './peer.ts'
-import type { PeerRegistry } from './peer-registry.ts'
-import type { ProcessRegistry } from './process-registry.ts'
-import type { Receiver } from './sections/sections.ts'
+import { NO_GREETING } from '../../../core/wire/gateway/greeting.ts'
+import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
+import type { ProcessWork } from '../../features/kill-switch/hosted-work.ts'
+import type { KillViews } from '../kill-switch/views.ts'
+import type { Peer } from '../peer.ts'
+import type { PeerRegistry } from '../peer-registry.ts'
+import type { Receiver } from '../sections/sections.ts'
+import type { ProcessRegistry } from './registry.ts'
 
 /**
  * Versions of the configuration that this replica has read. `version` is the newest one; null before the first read.

@@ -1,5 +1,5 @@
-import type { ProcessReport } from '../features/gateways/processes/store.ts'
-import type { Peer } from './peer.ts'
+import type { Peer } from '../peer.ts'
+import type { ProcessReport } from './store.ts'
 
 /**
  * Change of a process that is not written to the database yet. `isVisibleElsewhere`: the process or its kill state is

@@ -1,4 +1,4 @@
-import type { KnownProcess } from '../features/gateways/processes/store.ts'
+import type { KnownProcess } from './store.ts'
 
 /** A database row of a process, with the time of the read by the clock of this replica. */
 export type StoredProcess = KnownProcess & { readonly readAtMs: number }

@@ -1,5 +1,5 @@
-import { ChaperoneError } from '../../core/errors.ts'
-import type { DownMessage, ResultBody } from '../../core/wire/gateway/sync.ts'
+import { ChaperoneError } from '../../../core/errors.ts'
+import type { DownMessage, ResultBody } from '../../../core/wire/gateway/sync.ts'
 
 /** An execution order for a gateway. The decision token of the order is spent before the order is sent. */
 export type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>

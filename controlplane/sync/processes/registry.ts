@@ -1,19 +1,14 @@
-import type { Clock } from '../../core/state/clock.ts'
-import type { Db } from '../db/query.ts'
-import {
-  type KnownProcess,
-  listProcesses,
-  reportProcesses,
-  withdrawReplica,
-} from '../features/gateways/processes/store.ts'
-import { ownerKey } from '../features/gateways/rows.ts'
+import type { Clock } from '../../../core/state/clock.ts'
+import type { Db } from '../../db/query.ts'
+import { ownerKey } from '../../features/gateways/rows.ts'
+import type { Peer } from '../peer.ts'
+import type { PeerRegistry } from '../peer-registry.ts'
+import { createSerial } from '../serial.ts'
+import { createThrottle } from '../throttle.ts'
 import { createLastReported } from './last-reported.ts'
-import type { Peer } from './peer.ts'
-import type { PeerRegistry } from './peer-registry.ts'
 import { createRecentlyDisconnected, type Unreported } from './recently-disconnected.ts'
-import { createSerial } from './serial.ts'
+import { type KnownProcess, listProcesses, reportProcesses, withdrawReplica } from './store.ts'
 import { type ElsewhereProcess, indexProcesses, isThere, type StoredProcess } from './stored-processes.ts'
-import { createThrottle } from './throttle.ts'
 
 /** Registry of all gateway processes that are connected to any replica. */
 export type ProcessRegistry = AsyncDisposable & {

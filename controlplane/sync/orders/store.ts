@@ -1,5 +1,5 @@
-import type { DownMessage, ResultBody } from '../../../../core/wire/gateway/sync.ts'
-import type { Query } from '../../../db/query.ts'
+import type { DownMessage, ResultBody } from '../../../core/wire/gateway/sync.ts'
+import type { Query } from '../../db/query.ts'
 
 type Order = Omit<Extract<DownMessage, { type: 'execute' }>, 'type'>
 
