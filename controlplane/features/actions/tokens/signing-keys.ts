@@ -1,13 +1,9 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import type { Query } from '../db/query.ts'
-import {
-  insertSigningKey,
-  listSigningKeys,
-  type SigningKeyRow,
-} from '../features/actions/tokens/signing-key-store.ts'
-import type { Keyring } from './keyring.ts'
-import { sealedPlace } from './sealed-places.ts'
+import type { Keyring } from '../../../crypto/keyring.ts'
+import { sealedPlace } from '../../../crypto/sealed-places.ts'
+import type { Query } from '../../../db/query.ts'
+import { insertSigningKey, listSigningKeys, type SigningKeyRow } from './signing-key-store.ts'
 
 /**
  * An Ed25519 signing key. `publicJwk` contains `kid`, `alg` and `use`. Gateways and readers of `/.well-known/jwks.json`
