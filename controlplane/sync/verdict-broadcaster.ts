@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/state/clock.ts'
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { Db } from '../db/query.ts'
-import { type AnsweredHold, listAnsweredHolds } from '../features/approvals/holds/answered-hold-store.ts'
+import { type AnsweredHold, listAnsweredHolds } from '../features/approvals/rows.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
 import { createSerial } from './serial.ts'

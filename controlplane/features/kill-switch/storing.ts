@@ -6,10 +6,10 @@ import type { Hub } from '../../sync/hub.ts'
 import type { CancelKilled } from '../approvals/cancellation/service.ts'
 import { type Actor, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
+import { listLiftedSince } from './rows.ts'
 import {
   type KillInput,
   latchKillSwitch,
-  listLiftedSince,
   releaseKillScope,
   releaseKillSwitch,
   settleAnnouncement,

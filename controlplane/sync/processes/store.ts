@@ -1,11 +1,8 @@
 import type { Greeting } from '../../../core/wire/gateway/greeting.ts'
 import type { HostedWorkReport } from '../../../core/wire/gateway/hosted-work.ts'
 import type { Query } from '../../db/query.ts'
-import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
+import { PROCESSES_PAYLOAD, SYNC_CHANNEL } from '../../db/sync-channel.ts'
 import { isAlive, SILENT_S } from '../../features/gateways/rows.ts'
-
-/** Payload of the notification on SYNC_CHANNEL after processes connected, disconnected or acknowledged a kill state. */
-export const PROCESSES_PAYLOAD = 'processes'
 
 /**
  * Seconds after which a disconnected process is deleted. The value exceeds the time for which a process counts as
