@@ -33,7 +33,6 @@ import { liveOf, sightingsOf } from './processes/gateway-live.ts'
 import { hostedWorkOf, processesOf } from './processes/gateway-processes.ts'
 import { createProcessRegistry, type ProcessRegistry } from './processes/registry.ts'
 import { withdrawAllReplicas } from './processes/store.ts'
-import type { ElsewhereProcess } from './processes/stored-processes.ts'
 import { createReplicaMailbox } from './replica-mailbox.ts'
 import type { ProcessMessage } from './replica-mailbox-store.ts'
 import { applyMessage } from './reports.ts'
@@ -142,14 +141,18 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     },
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be reported or read'),
   })
-  const base = { db, peerRegistry, library, log, ...stateGuards(db, clock) }
+  const freshness = createFreshness(clock)
+  const raiseEpoch = createEpochRaiser(db, clock)
+  const base = { db, peerRegistry, library, log, freshness, raiseEpoch }
   const steady = createSteadyClock(clock)
   const kill = createKillBroadcaster({ ...base, processRegistry, clock, proof: createKillProof(keyring) })
   const registries = { peerRegistry, processRegistry }
   const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster({ ...registries, clock })
   const manifests = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
   const verdicts = createVerdictBroadcaster({
-    ...{ db, peerRegistry, clock },
+    db,
+    peerRegistry,
+    clock,
     onFailed: (error) => log.error({ err: error }, 'verdicts could not be read'),
   })
   const mailbox = createReplicaMailbox({
@@ -170,10 +173,17 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   if (deps.isOnlyReplica === true) await withdrawAllReplicas(db, LOCAL_GATEWAY)
   await processRegistry.refresh()
   const watch = await watchChanges({
-    ...{ db, log, refreshConfiguration: manifests.refresh, refreshKill: kill.refresh },
-    ...{ refreshVerdicts: verdicts.refresh, refreshProcesses: processRegistry.refresh },
-    ...{ onProcesses: processRegistry.changed, onVerdict: verdicts.changed },
-    ...{ refreshMailbox: mailbox.refresh, refreshPods: sessions.refresh, onMailbox: mailbox.receive },
+    db,
+    log,
+    refreshConfiguration: manifests.refresh,
+    refreshKill: kill.refresh,
+    refreshVerdicts: verdicts.refresh,
+    refreshProcesses: processRegistry.refresh,
+    onProcesses: processRegistry.changed,
+    onVerdict: verdicts.changed,
+    refreshMailbox: mailbox.refresh,
+    refreshPods: sessions.refresh,
+    onMailbox: mailbox.receive,
   })
   const beats = setInterval(manifests.beat, beatMs)
   const admission = createAdmission(deps)
@@ -185,7 +195,8 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     seen: sessions.seen,
     publish: mailbox.publish,
     liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, registries), kill.effective()),
-    connected: () => new Set([...peerRegistry.gateways(), ...processRegistry.elsewhere().map(gatewayOf)]),
+    connected: () =>
+      new Set([...peerRegistry.gateways(), ...processRegistry.elsewhere().map(({ gatewayId }) => gatewayId)]),
     isHere: (gatewayId) => peerRegistry.of(gatewayId).length > 0,
     processes: () => processesOf({ ...registries, library, views: kill.views() }),
     changes,
@@ -212,18 +223,11 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
 
 function createAdmission({ clock, log, greetingsPerSecond: perSecond }: HubDeps): GreetingAdmission {
   return createGreetingAdmission({
-    ...{ clock, random: Math.random },
+    clock,
+    random: Math.random,
     onStorm: () => log.warn('many gateways connect at once; they are admitted at a bounded rate'),
     ...(perSecond === undefined ? {} : { perSecond }),
   })
-}
-
-function stateGuards(db: Db, clock: Clock) {
-  return { freshness: createFreshness(clock), raiseEpoch: createEpochRaiser(db, clock) }
-}
-
-function gatewayOf({ gatewayId }: ElsewhereProcess): string {
-  return gatewayId
 }
 
 const NO_PODS: PodPresence = { ended: async () => () => null, instances: async () => new Map() }

@@ -285,8 +285,14 @@ function replyOf({ processes }: PutContext, row: ManifestRow, version: number): 
   const { problem, gateways, tests } = stored.outcome ?? UNKNOWN
   const names = gateways === null ? null : [...gateways]
   return {
-    ...{ accepted, reasons: [...reasons], problem, in_force: inForceOf(row), warnings: [...stored.warnings] },
-    ...{ version, gateways: names, tests },
+    accepted,
+    reasons: [...reasons],
+    problem,
+    in_force: inForceOf(row),
+    warnings: [...stored.warnings],
+    version,
+    gateways: names,
+    tests,
     acknowledged: acknowledgedBy(processes(), { version, gateways: names }),
   }
 }

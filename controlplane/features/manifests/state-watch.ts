@@ -37,8 +37,11 @@ export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: Stat
       failing_credentials: failing,
     } = only === 'kills' ? NO_OTHERS : others
     const state = {
-      ...{ version, kills: [...kills], processes: [...processes] },
-      ...{ refused_pods: [...refused], failing_credentials: [...failing] },
+      version,
+      kills: [...kills],
+      processes: [...processes],
+      refused_pods: [...refused],
+      failing_credentials: [...failing],
     }
     return { ...state, revision: revisionOf(state) }
   }

@@ -50,7 +50,10 @@ export async function withdraw(
   else await cancel(q, row, { orgId, given })
   const status = row.status === 'approved' ? 'cancelled' : row.status
   await recordEvent(q, {
-    ...{ orgId, actor: given.actor, agentId: row.agentId, actionRequestId: row.actId },
+    orgId,
+    actor: given.actor,
+    agentId: row.agentId,
+    actionRequestId: row.actId,
     type: 'approval.withdrawn',
     details: { ...detailsOf(row, given), approval_status: status },
   })
@@ -91,11 +94,17 @@ async function cancel(
   await cancelApprovals(q, [row.id], { by, via, note })
   if (row.kind === 'hold') return
   await recordEvent(q, {
-    ...{ orgId, actor, agentId: row.agentId, actionRequestId: row.actId },
+    orgId,
+    actor,
+    agentId: row.agentId,
+    actionRequestId: row.actId,
     type: 'action.cancelled',
     details: {
-      ...{ action_type: row.card.action_type, previous_status: 'allowed', approval_id: row.id },
-      ...{ reason: note, cancelled_by: by },
+      action_type: row.card.action_type,
+      previous_status: 'allowed',
+      approval_id: row.id,
+      reason: note,
+      cancelled_by: by,
     },
   })
 }

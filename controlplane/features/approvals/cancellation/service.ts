@@ -53,7 +53,10 @@ function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly
   const type = card.connector ?? ''
   const own = card.connector_name === undefined ? (names.get(type) ?? []) : [card.connector_name]
   return {
-    ...{ gateway: gateway ?? '', agent, agentId, connectors: [type, ...own] },
+    gateway: gateway ?? '',
+    agent,
+    agentId,
+    connectors: [type, ...own],
     instance: presentInstance(approval),
   }
 }

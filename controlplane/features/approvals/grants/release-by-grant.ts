@@ -48,7 +48,11 @@ export async function releaseByGrant(
   const grant = await takeGrant(q, key, confirmedGrants)
   if (grant === undefined) return undefined
   const row = await insertApprovedHold(q, {
-    ...{ orgId, binding, gatewayId: owner.gatewayId, agent: body.agent, actId: body.act_id },
+    orgId,
+    binding,
+    gatewayId: owner.gatewayId,
+    agent: body.agent,
+    actId: body.act_id,
     card: cardFacts(input),
     by: grant.createdBy,
     via: 'grant',

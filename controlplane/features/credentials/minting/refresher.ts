@@ -254,13 +254,11 @@ async function storeSuccess(
       isSame: isSameReading(keyring, { connector, source, row }, minted.secret),
     })
     if (stored === null) return
-    const isNew = stored.serial !== row.serial
+    const { serial } = stored
+    const isNew = serial !== row.serial
     const expires = stored.expiresAt?.toISOString() ?? null
     if (isNew) {
-      const details = {
-        ...{ change: 'credential.minted', connector: name, serial: stored.serial },
-        expires_at: expires,
-      }
+      const details = { change: 'credential.minted', connector: name, serial, expires_at: expires }
       await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
     }
     // No new version when a source without an expiry returned the same secret again: gateways and pages show no change.
@@ -283,10 +281,13 @@ async function storeFailure(
   { db, orgId, keyring, random }: RefresherDeps,
   { connector: { id, name }, source, row, error, rotated }: Failed,
 ): Promise<void> {
-  const dueInMs = retryDelayMs(row.failures, random())
   await db.tx(async (q) => {
     const isStored = await storeMintFailure(q, {
-      ...{ connectorId: id, sourceHash: source.hash, claimed: row, error, dueInMs },
+      connectorId: id,
+      sourceHash: source.hash,
+      claimed: row,
+      error,
+      dueInMs: retryDelayMs(row.failures, random()),
       rotated: rotated === null ? null : keyring.seal(rotated, sealedPlace.minted(id, 'rotated')),
     })
     if (!isStored) return

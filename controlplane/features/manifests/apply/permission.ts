@@ -132,7 +132,13 @@ function rowsOf(
   const gatewayId = gateway.id
   return spec.agents.flatMap((agent) =>
     spec.rules.map(({ connectorType, actionPattern, decision, reason }) => ({
-      ...{ orgId, gatewayId, connectorType, actionPattern, decision, source, managedBy },
+      orgId,
+      gatewayId,
+      connectorType,
+      actionPattern,
+      decision,
+      source,
+      managedBy,
       agent: agentName(object, agent, gateway),
       reason: reason ?? null,
       owner: ownerOf(object),

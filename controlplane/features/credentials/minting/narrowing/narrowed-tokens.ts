@@ -135,7 +135,10 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
   try {
     if (row.spec.credential === undefined) throw new MintError(NOT_HERE)
     const minted = await mint({
-      ...{ credential: row.spec.credential, secret: source.secret, need, sourceHash: source.hash },
+      credential: row.spec.credential,
+      secret: source.secret,
+      need,
+      sourceHash: source.hash,
       connector: row.name,
       source: row.source === 'kubernetes' ? 'kubernetes' : 'file',
     })
@@ -146,7 +149,10 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
     // The token is replaced as late as possible (`random` 1). Replacements need no spread, because requests cause them.
     const { expiresInMs, dueInMs } = timesOf(lifetimeMs, 1)
     const token: NarrowedToken = {
-      ...{ id: deps.newTokenId(), secret: minted.secret, serial: one.serial, source: source.hash },
+      id: deps.newTokenId(),
+      secret: minted.secret,
+      serial: one.serial,
+      source: source.hash,
       scope: [...minted.scope],
       expires_at: new Date(clock.nowMs() + expiresInMs).toISOString(),
     }
@@ -164,8 +170,13 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
 async function audit(q: Query, orgId: string, { row, gateway }: One, token: NarrowedToken): Promise<void> {
   const { id, serial, scope, expires_at } = token
   const details = {
-    ...{ change: 'credential.narrowed', connector: row.name, gateway: gateway.name },
-    ...{ credential: id, serial, scope, expires_at },
+    change: 'credential.narrowed',
+    connector: row.name,
+    gateway: gateway.name,
+    credential: id,
+    serial,
+    scope,
+    expires_at,
   }
   await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: row.name, details })
 }
