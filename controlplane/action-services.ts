@@ -6,7 +6,7 @@ import type { Db } from './db/query.ts'
 import { createActionEnding } from './features/actions/cancellation/approval-ended.ts'
 import { createActionKillChecks } from './features/actions/cancellation/kill-checks.ts'
 import { actionCancellation, createCancelApprovedAction } from './features/actions/cancellation/service.ts'
-import { createActionUpkeep } from './features/actions/cleanup.ts'
+import { ActionUpkeep } from './features/actions/cleanup.ts'
 import { createExecute } from './features/actions/executions/service.ts'
 import { createFindUrlGateway } from './features/actions/executions/url-gateway.ts'
 import { createActionRules } from './features/actions/rules.ts'
@@ -68,7 +68,7 @@ export async function createActionServices(deps: ActionServicesDeps) {
   const onFailed = (error: unknown) =>
     log.error({ err: error }, 'action could not be evaluated and is denied')
   const relay = await createOrderRelay(deps)
-  const upkeep = createActionUpkeep(deps)
+  const upkeep = new ActionUpkeep(deps)
   return {
     orgId: deps.orgId,
     relay: {

@@ -11,7 +11,7 @@ import type { Db } from './db/query.ts'
 import { createScopedQuery, type ScopedReads } from './db/scoped-query.ts'
 import { heldExecutions } from './features/actions/executions/held.ts'
 import { createAgents } from './features/agents/service.ts'
-import { createExpirySweeper } from './features/approvals/expiry/service.ts'
+import { ExpirySweeper } from './features/approvals/expiry/service.ts'
 import { createTokenRestriction } from './features/approvals/mode.ts'
 import { createApprovals } from './features/approvals/service.ts'
 import { createAuditExport } from './features/audit/export/service.ts'
@@ -141,7 +141,7 @@ export async function createServices(deps: ServicesDeps) {
     onOpened,
     enqueue: (q, notification) => notify.notifications.enqueue(q, notification),
   })
-  const sweeper = createExpirySweeper({ ...base, onEnded })
+  const sweeper = new ExpirySweeper({ ...base, onEnded })
   const killSwitch = createKillSwitch({ ...base, hub, cancelKilled: v1.cancelKilled })
   const approvals = createApprovals({
     ...base,
@@ -202,7 +202,7 @@ export async function createServices(deps: ServicesDeps) {
     approvals,
     notify,
     isTokenRestricted,
-    identify: { ...callers.identify, admitStream: hub.admission.admit },
+    identify: { ...callers.identify, admitStream: () => hub.admission.admit() },
     authority: callers.authority,
     readClientCa: callers.readClientCa,
     breakGlass: callers.breakGlass,

@@ -16,10 +16,10 @@ import type { SidecarPrincipal } from '../http/route.ts'
 import { VERSION } from '../version.ts'
 import { createEpochRaiser } from './epoch-raiser.ts'
 import { createFreshness } from './freshness.ts'
-import { createGreetingAdmission, type GreetingAdmission } from './greeting-admission.ts'
+import { GreetingAdmission } from './greeting-admission.ts'
 import { createKillBroadcaster, type KillBroadcaster } from './kill-switch/broadcaster.ts'
 import { createKillProof } from './kill-switch/proof.ts'
-import { createOrderBook, type Order, type OrderBook } from './orders/orders.ts'
+import { type Order, OrderBook } from './orders/orders.ts'
 import { createPeer, type Peer, type StreamSink } from './peer.ts'
 import { createPeerRegistry, type PeerRegistry, peerServing } from './peer-registry.ts'
 import {
@@ -40,7 +40,7 @@ import { createSectionBroadcaster, type SectionBroadcaster } from './sections/br
 import type { SectionLibrary } from './sections/library.ts'
 import { watchChanges } from './sections/watch.ts'
 import { createSharedAgentsBroadcaster, type SharedAgentsBroadcaster } from './shared-agents-broadcaster.ts'
-import { createStateChanges, type StateChanges } from './state-changes.ts'
+import { StateChanges } from './state-changes.ts'
 import { createSteadyClock } from './steady-clock.ts'
 import { createVerdictBroadcaster, type VerdictBroadcaster } from './verdict-broadcaster.ts'
 
@@ -63,7 +63,7 @@ export type HubDeps = {
    * have then ended: the hub removes these replicas and marks these processes as disconnected.
    */
   readonly isOnlyReplica?: boolean
-  /** Streams that are admitted per second. Absent: the default of `createGreetingAdmission`. */
+  /** Streams that are admitted per second. Absent: the default of `GreetingAdmission`. */
   readonly greetingsPerSecond?: number
 }
 
@@ -126,8 +126,8 @@ export type Hub = AsyncDisposable & {
 export async function createHub(deps: HubDeps): Promise<Hub> {
   const { db, keyring, library, log, clock, pods = null, podTiming, beatMs = LIMITS.beatMs } = deps
   const peerRegistry = createPeerRegistry()
-  const orders = createOrderBook()
-  const changes = createStateChanges()
+  const orders = new OrderBook()
+  const changes = new StateChanges()
   const processRegistry: ProcessRegistry = createProcessRegistry({
     db,
     peerRegistry,
@@ -204,7 +204,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     kill,
     execute: (gatewayId, order) =>
       sendOrder(peerServing(peerRegistry.of(gatewayId), order, library), orders, order),
-    settle: orders.settle,
+    settle: (result, processId) => orders.settle(result, processId),
     orders,
     async [Symbol.asyncDispose]() {
       changes.close()
@@ -222,7 +222,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
 }
 
 function createAdmission({ clock, log, greetingsPerSecond: perSecond }: HubDeps): GreetingAdmission {
-  return createGreetingAdmission({
+  return new GreetingAdmission({
     clock,
     random: Math.random,
     onStorm: () => log.warn('many gateways connect at once; they are admitted at a bounded rate'),

@@ -4,7 +4,7 @@ import { ownerKey } from '../../features/gateways/rows.ts'
 import type { Peer } from '../peer.ts'
 import type { PeerRegistry } from '../peer-registry.ts'
 import { createSerial } from '../serial.ts'
-import { createThrottle } from '../throttle.ts'
+import { Throttle } from '../throttle.ts'
 import { createLastReported } from './last-reported.ts'
 import { createRecentlyDisconnected, type Unreported } from './recently-disconnected.ts'
 import { type KnownProcess, listProcesses, reportProcesses, withdrawReplica } from './store.ts'
@@ -79,8 +79,8 @@ export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistr
     lastReported.retain(new Set(rows.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
     deps.onRead()
   })
-  const throttle = createThrottle({ work: () => refresh().catch(onFailed), clock, maxPauseMs: MAX_PAUSE_MS })
-  const soon = throttle.request
+  const throttle = new Throttle({ work: () => refresh().catch(onFailed), clock, maxPauseMs: MAX_PAUSE_MS })
+  const soon = () => throttle.request()
 
   return {
     refresh,

@@ -16,7 +16,7 @@ import type { ClusterGroups } from '../../../controlplane/features/approvals/ans
 import type { ConfirmAnswer } from '../../../controlplane/features/approvals/answers/earlier-answers.ts'
 import { createCancelKilled } from '../../../controlplane/features/approvals/cancellation/service.ts'
 import { createPolicyExceptions } from '../../../controlplane/features/approvals/exceptions/service.ts'
-import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry/service.ts'
+import { ExpirySweeper } from '../../../controlplane/features/approvals/expiry/service.ts'
 import { createApprovalRoutes } from '../../../controlplane/features/approvals/routes.ts'
 import { createApprovals } from '../../../controlplane/features/approvals/service.ts'
 import {
@@ -167,9 +167,15 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     ...{ db, hub, orgId, clock, log, cancelKilled },
     ...(given.waits && { waits: given.waits }),
   })
-  const sweeper = createExpirySweeper({ db, log })
+  const sweeper = new ExpirySweeper({ db, log })
   const approvals = createApprovals({
-    ...{ db, orgId, announcedKills: hub.kill.announced, executions: heldExecutions, onOpened: sweeper.wake },
+    ...{
+      db,
+      orgId,
+      announcedKills: hub.kill.announced,
+      executions: heldExecutions,
+      onOpened: () => sweeper.wake(),
+    },
     platformNamespaces: new Set(['platform']),
     clusterGroups: given.clusterGroups,
     confirmAnswer: given.confirmAnswer?.(db),
@@ -249,7 +255,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
         approverKey: async () => undefined,
         agentKey: async () => undefined,
         ownProcesses,
-        admitStream: hub.admission.admit,
+        admitStream: () => hub.admission.admit(),
         gatewayToken: createIdentities({
           db,
           podToken: null,

@@ -32,57 +32,62 @@ export async function appendExpired(
   for (const row of rows) await onEnded?.(q, row)
 }
 
-/**
- * Expires overdue approvals: every second while any approval is pending, otherwise every 30 s. Call `wake` when an
- * approval was opened.
- */
-export type ExpirySweeper = Disposable & { wake(): void }
-
 const BUSY_MS = 1_000
 const IDLE_MS = 30_000
 
-export function createExpirySweeper(deps: { db: Db; log: Logger; onEnded?: EndedHook }): ExpirySweeper {
-  let timer: NodeJS.Timeout | undefined
-  /** Time of the next sweep, in milliseconds of `performance.now()`. */
-  let dueAt = 0
-  let isDisposed = false
-  let isRunning = false
-  let isWoken = false
+type SweeperDeps = { readonly db: Db; readonly log: Logger; readonly onEnded?: EndedHook }
 
-  async function sweep(): Promise<boolean> {
-    await deps.db.tx(async (q) => appendExpired(q, await expireOverdue(q), deps.onEnded))
-    return hasPending(deps.db)
+/**
+ * Expires overdue approvals until disposed: every second while any approval is pending, otherwise every 30 s. Call `wake`
+ * when an approval was opened.
+ */
+export class ExpirySweeper implements Disposable {
+  readonly #deps: SweeperDeps
+  #timer: NodeJS.Timeout | undefined
+  /** Time of the next sweep, in milliseconds of `performance.now()`. */
+  #dueAt = 0
+  #isDisposed = false
+  #isRunning = false
+  #isWoken = false
+
+  constructor(deps: SweeperDeps) {
+    this.#deps = deps
+    this.#schedule(0)
   }
 
-  async function run(): Promise<void> {
-    if (isRunning || isDisposed) return
-    isRunning = true
-    isWoken = false
-    const isBusy = await sweep().catch((error: unknown) => {
-      deps.log.error({ err: error }, 'approvals could not be expired')
+  wake(): void {
+    // A running sweep may have read the approvals before the new approval was stored, so another sweep follows.
+    this.#isWoken = true
+    // A due sweep keeps its time: approvals that are opened in quick succession must not postpone it.
+    if (!this.#isRunning && this.#dueAt - performance.now() > BUSY_MS) this.#schedule(BUSY_MS)
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning || this.#isDisposed) return
+    this.#isRunning = true
+    this.#isWoken = false
+    const isBusy = await sweep(this.#deps).catch((error: unknown) => {
+      this.#deps.log.error({ err: error }, 'approvals could not be expired')
       return true
     })
-    isRunning = false
-    if (!isDisposed) schedule(isBusy || isWoken ? BUSY_MS : IDLE_MS)
+    this.#isRunning = false
+    if (!this.#isDisposed) this.#schedule(isBusy || this.#isWoken ? BUSY_MS : IDLE_MS)
   }
 
-  function schedule(delayMs: number): void {
-    clearTimeout(timer)
-    dueAt = performance.now() + delayMs
-    timer = setTimeout(() => void run(), delayMs)
+  #schedule(delayMs: number): void {
+    clearTimeout(this.#timer)
+    this.#dueAt = performance.now() + delayMs
+    this.#timer = setTimeout(() => void this.#run(), delayMs)
   }
 
-  schedule(0)
-  return {
-    wake() {
-      // A running sweep may have read the approvals before the new approval was stored, so another sweep follows.
-      isWoken = true
-      // A due sweep keeps its time: approvals that are opened in quick succession must not postpone it.
-      if (!isRunning && dueAt - performance.now() > BUSY_MS) schedule(BUSY_MS)
-    },
-    [Symbol.dispose]() {
-      isDisposed = true
-      clearTimeout(timer)
-    },
+  [Symbol.dispose](): void {
+    this.#isDisposed = true
+    clearTimeout(this.#timer)
   }
+}
+
+/** Expires overdue approvals. Returns whether any approval is still pending. */
+async function sweep({ db, onEnded }: SweeperDeps): Promise<boolean> {
+  await db.tx(async (q) => appendExpired(q, await expireOverdue(q), onEnded))
+  return hasPending(db)
 }
