@@ -4,6 +4,7 @@ import type * as z from 'zod'
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import { fieldMessage } from '../../core/schema/field-message.ts'
+import type { DeepReadonly } from '../../core/wire/fields.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
 import { sha256 } from '../process/sha256.ts'
 
@@ -12,8 +13,9 @@ export type ApiAnswer =
   | { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
   | { readonly status: number; readonly text: string }
 
-export function ok(body: Readonly<Record<string, unknown>>): ApiAnswer {
-  return { status: 200, body }
+/** Returns the reply with status 200. `B` is its type in `core/wire`; it has no default, so that every reply has a type. */
+export function ok<B extends object = never>(body: DeepReadonly<NoInfer<B>>): ApiAnswer {
+  return { status: 200, body: { ...body } }
 }
 
 export function toReply(answer: ApiAnswer, extra: RawHeaders = []): ApiReply {
