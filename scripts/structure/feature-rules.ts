@@ -75,11 +75,16 @@ function privateImports(file: SourceFile): Violation[] {
     const feature = to === undefined ? undefined : featureOf(to)
     if (to === undefined || feature === undefined || feature === from) return []
     const module = to.slice(FEATURES.length)
-    if (isTypeOnly || module in SURFACE || PUBLIC.includes(module.slice(feature.length + 1))) return []
-    if (file.path === CONFIG && module.endsWith('/settings.ts')) return []
+    if (isTypeOnly || isOffered(module, file.path)) return []
     const message = `imports ${to}: a feature offers ${PUBLIC.join(', ')} and the modules of SURFACE to others`
     return [{ path: file.path, line, message }]
   })
+}
+
+/** Reports whether the module of a feature, as `feature/file.ts`, is offered to the file. */
+function isOffered(module: string, to: string): boolean {
+  if (module in SURFACE || PUBLIC.includes(module.slice(module.indexOf('/') + 1))) return true
+  return to === CONFIG && module.endsWith('/settings.ts')
 }
 
 /** The settings of the process are read by its features: `config.ts` imports the `settings.ts` of each. */
