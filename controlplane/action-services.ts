@@ -2,28 +2,28 @@ import type { Logger } from 'pino'
 import type { KnownAction } from '../core/action/spec.ts'
 import type { Clock } from '../core/state/clock.ts'
 import type { Keyring } from './crypto/keyring.ts'
-import type { SigningKeys } from './crypto/signing-keys.ts'
 import type { Db } from './db/query.ts'
-import { createActionEnding } from './features/actions/approval-ended.ts'
-import { actionCancellation, createCancelApprovedAction } from './features/actions/cancellation.ts'
-import { createActionUpkeep } from './features/actions/cleanup.ts'
+import { createActionEnding } from './features/actions/cancellation/approval-ended.ts'
+import { createActionKillChecks } from './features/actions/cancellation/kill-checks.ts'
+import { actionCancellation, createCancelApprovedAction } from './features/actions/cancellation/service.ts'
+import { ActionUpkeep } from './features/actions/cleanup.ts'
 import { createExecute } from './features/actions/executions/service.ts'
 import { createFindUrlGateway } from './features/actions/executions/url-gateway.ts'
-import { createActionKillChecks } from './features/actions/kill-checks.ts'
 import { createActionRules } from './features/actions/rules.ts'
 import { createActions } from './features/actions/service.ts'
-import type { Notify } from './features/actions/submission.ts'
+import type { Notify } from './features/actions/submission/service.ts'
 import { createTokenKeys } from './features/actions/tokens/keys.ts'
 import { createTokens } from './features/actions/tokens/service.ts'
+import type { SigningKeys } from './features/actions/tokens/signing-keys.ts'
 import { createVerification } from './features/actions/tokens/verification.ts'
 import { openWebhook } from './features/actions/webhook-address.ts'
-import { createCancelKilled } from './features/approvals/kill-cancellation.ts'
+import { createCancelKilled } from './features/approvals/cancellation/service.ts'
 import { createAuditReading } from './features/audit/reading.ts'
 import type { Notifications } from './features/notifications/service.ts'
 import type { Settings } from './features/settings/service.ts'
 import { createRateWindow } from './http/rate-window.ts'
 import type { Hub } from './sync/hub.ts'
-import { createOrderRelay } from './sync/order-relay.ts'
+import { createOrderRelay } from './sync/orders/relay.ts'
 import type { SectionLibrary } from './sync/sections/library.ts'
 
 export type ActionServicesDeps = {
@@ -68,7 +68,7 @@ export async function createActionServices(deps: ActionServicesDeps) {
   const onFailed = (error: unknown) =>
     log.error({ err: error }, 'action could not be evaluated and is denied')
   const relay = await createOrderRelay(deps)
-  const upkeep = createActionUpkeep(deps)
+  const upkeep = new ActionUpkeep(deps)
   return {
     orgId: deps.orgId,
     relay: {

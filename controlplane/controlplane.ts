@@ -165,7 +165,10 @@ async function closeAll(
 async function connect(config: ControlPlaneConfig, log: Logger): Promise<Db> {
   try {
     return await openDb({
-      ...{ url: config.databaseUrl, listenUrl: config.databaseListenUrl, tls: config.databaseTls, log },
+      url: config.databaseUrl,
+      listenUrl: config.databaseListenUrl,
+      tls: config.databaseTls,
+      log,
       preparesStatements: config.databasePreparesStatements,
       max: config.databasePoolSize,
     })

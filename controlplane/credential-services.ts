@@ -4,10 +4,10 @@ import type { ControlPlaneConfig } from './config.ts'
 import { newId } from './crypto/ids.ts'
 import type { RotatingKeyring } from './crypto/keyring.ts'
 import type { Db } from './db/query.ts'
-import { createNarrowedTokens } from './features/credentials/minting/narrowed-tokens.ts'
-import { createRefresher } from './features/credentials/minting/refresher.ts'
+import { createNarrowedTokens } from './features/credentials/minting/narrowing/narrowed-tokens.ts'
+import { Refresher } from './features/credentials/minting/refresher.ts'
 import { createMint, createNarrowMint } from './features/credentials/minting/sources.ts'
-import { createKeyRotation, type ReadKeys } from './features/master-key/service.ts'
+import { KeyRotation, type ReadKeys } from './features/master-key/service.ts'
 
 export type CredentialServicesDeps = {
   readonly config: ControlPlaneConfig
@@ -24,12 +24,12 @@ export type CredentialServicesDeps = {
  * service that rotates the master key.
  */
 export async function createCredentialServices({ config, ...deps }: CredentialServicesDeps) {
-  const refresher = await createRefresher({ ...deps, mint: createMint(config), random: Math.random })
+  const refresher = await Refresher.start({ ...deps, mint: createMint(config), random: Math.random })
   const narrowedTokens = createNarrowedTokens({
     ...deps,
     mint: createNarrowMint(config, deps.clock),
     newTokenId: () => newId('token'),
   })
-  const keyRotation = await createKeyRotation({ ...deps, isOnlyReplica: config.isOnlyReplica })
+  const keyRotation = await KeyRotation.start({ ...deps, isOnlyReplica: config.isOnlyReplica })
   return { keyRotation, refresher, narrowedTokens }
 }

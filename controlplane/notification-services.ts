@@ -8,8 +8,8 @@ import { createEgressProxy, type EgressProxySettings } from './egress-proxy.ts'
 import type { Approvals } from './features/approvals/service.ts'
 import { type ChatAnswers, createChatAnswers } from './features/chat/answers.ts'
 import { CHAT_API_URL, type ChatApi, createChatApi } from './features/chat/api.ts'
-import { createBotCheck } from './features/chat/bot-check.ts'
-import { createBotIdentity } from './features/chat/bot-identity.ts'
+import { createBotCheck } from './features/chat/bot/check.ts'
+import { createBotIdentity } from './features/chat/bot/identity.ts'
 import { createChat } from './features/chat/service.ts'
 import { createChatWebhookChannel } from './features/notifications/channels/chat-webhook.ts'
 import { createEmailChannel, type EmailOptions } from './features/notifications/channels/email.ts'
@@ -19,7 +19,7 @@ import {
   type NotificationChannels,
 } from './features/notifications/channels/service.ts'
 import { createSlackChannel } from './features/notifications/channels/slack.ts'
-import { createOutbox } from './features/notifications/outbox.ts'
+import { Outbox } from './features/notifications/outbox.ts'
 import { createPushSender, type PushOptions } from './features/notifications/push/sender.ts'
 import { createPushSubscriptions, type PushSubscriptions } from './features/notifications/push/service.ts'
 import { createVapid } from './features/notifications/push/vapid.ts'
@@ -82,7 +82,7 @@ export async function createNotify(deps: NotifyDeps): Promise<Notify> {
     },
   })
   const botCheck = createBotCheck({ ...deps, identifyBot: createBotIdentity(api) })
-  const outbox = await createOutbox({
+  const outbox = await Outbox.start({
     ...deps,
     prepare: async () => {
       await chat.prepare()
@@ -102,7 +102,7 @@ export async function createNotify(deps: NotifyDeps): Promise<Notify> {
     channels,
     push,
     chatAnswers: createChatAnswers({ ...deps, api }),
-    wake: outbox.wake,
+    wake: () => outbox.wake(),
     async [Symbol.asyncDispose]() {
       botCheck[Symbol.dispose]()
       await outbox[Symbol.asyncDispose]()

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { ControlPlaneConfig } from './config.ts'
 import type { Db } from './db/query.ts'
-import { createDailyCleanup } from './features/maintenance/daily-cleanup.ts'
-import { createRetention } from './features/maintenance/retention.ts'
+import { DailyCleanup } from './features/maintenance/daily-cleanup.ts'
+import { createRetention } from './features/maintenance/service.ts'
 import { createRecordExport } from './features/record-export/service.ts'
 import { createRecords } from './features/traffic/ingest.ts'
 import { createIngestQuota } from './features/traffic/ingest-quota.ts'
@@ -30,6 +30,6 @@ export async function createRecordServices(deps: RecordServicesDeps) {
     ingestQuota: createIngestQuota({ nowMs: deps.clock.monotonicMs }),
     recordExport: await createRecordExport({ ...deps, settings, send: createRecordExportSender(config) }),
     retention,
-    daily: createDailyCleanup({ retention, log }),
+    daily: new DailyCleanup({ retention, log }),
   }
 }

@@ -11,22 +11,21 @@ import type { Db } from './db/query.ts'
 import { createScopedQuery, type ScopedReads } from './db/scoped-query.ts'
 import { heldExecutions } from './features/actions/executions/held.ts'
 import { createAgents } from './features/agents/service.ts'
-import { createExpirySweeper } from './features/approvals/expiry.ts'
+import { ExpirySweeper } from './features/approvals/expiry/service.ts'
 import { createTokenRestriction } from './features/approvals/mode.ts'
 import { createApprovals } from './features/approvals/service.ts'
-import { createAuditExport } from './features/audit/export.ts'
+import { createAuditExport } from './features/audit/export/service.ts'
 import { createKubeClient } from './features/authentication/cluster/kube-client.ts'
-import { createBotIdentity } from './features/chat/bot-identity.ts'
+import { createBotIdentity } from './features/chat/bot/identity.ts'
 import { createCommands } from './features/commands/service.ts'
 import { createUnownedHosts } from './features/connectors/unowned-hosts.ts'
 import { createCredentials } from './features/credentials/service.ts'
-import { createExplain } from './features/explain/service.ts'
 import { createBundle } from './features/export/bundle.ts'
 import { createGatewayProbe } from './features/gateways/probe.ts'
-import { createControlPlaneMetrics } from './features/health/metrics.ts'
-import { createHealth } from './features/health/service.ts'
 import { createKillRelay } from './features/kill-switch/relay.ts'
 import { createKillSwitch } from './features/kill-switch/service.ts'
+import { createHealth } from './features/maintenance/health.ts'
+import { createControlPlaneMetrics } from './features/maintenance/metrics.ts'
 import { createEditingGuard } from './features/manifests/editing/editing-guard.ts'
 import { readOrigins } from './features/manifests/object-origins.ts'
 import { createManifests } from './features/manifests/service.ts'
@@ -34,6 +33,7 @@ import type { ReadKeys } from './features/master-key/service.ts'
 import type { EmailOptions } from './features/notifications/channels/email.ts'
 import type { PushOptions } from './features/notifications/push/sender.ts'
 import { createSignIn } from './features/oidc/service.ts'
+import { createExplain } from './features/permissions/explain.ts'
 import { createPodReports } from './features/pods/service.ts'
 import { createPolicies } from './features/policies/service.ts'
 import { createSignInDevices } from './features/sessions/devices.ts'
@@ -43,9 +43,9 @@ import { prepareInstallation } from './features/settings/installation.ts'
 import { createSettings } from './features/settings/service.ts'
 import { createSetup } from './features/settings/setup.ts'
 import { createTraffic } from './features/traffic/service.ts'
-import { createApproverKeys } from './features/users/approver-keys.ts'
-import { createOwnerLinkSecret } from './features/users/owner-link-secret.ts'
-import { createOwnerLinks } from './features/users/owner-links.ts'
+import { createApproverKeys } from './features/users/approver-keys/service.ts'
+import { createOwnerLinkSecret } from './features/users/owner-links/secret.ts'
+import { createOwnerLinks } from './features/users/owner-links/service.ts'
 import { createPasswordChange } from './features/users/password-change.ts'
 import { createRegistration } from './features/users/registration.ts'
 import { createUsers } from './features/users/service.ts'
@@ -141,7 +141,7 @@ export async function createServices(deps: ServicesDeps) {
     onOpened,
     enqueue: (q, notification) => notify.notifications.enqueue(q, notification),
   })
-  const sweeper = createExpirySweeper({ ...base, onEnded })
+  const sweeper = new ExpirySweeper({ ...base, onEnded })
   const killSwitch = createKillSwitch({ ...base, hub, cancelKilled: v1.cancelKilled })
   const approvals = createApprovals({
     ...base,
@@ -202,7 +202,7 @@ export async function createServices(deps: ServicesDeps) {
     approvals,
     notify,
     isTokenRestricted,
-    identify: { ...callers.identify, admitStream: hub.admission.admit },
+    identify: { ...callers.identify, admitStream: () => hub.admission.admit() },
     gatewayCa: callers.gatewayCa,
     readClientCa: callers.readClientCa,
     breakGlass: callers.breakGlass,

@@ -5,9 +5,9 @@ import { searchDomains } from '../core/capture/search-names.ts'
 import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { CertificateReply } from '../core/wire/gateway/certificate.ts'
+import type { GatewayHealth } from '../core/wire/gateway/internal-replies.ts'
 import { SYNC_PATHS } from '../core/wire/gateway/sync.ts'
 import { openHealthServer } from './admin/health-server.ts'
-import type { Health } from './admin/routes-state.ts'
 import { watchForeignSockets } from './capture/foreign-sockets.ts'
 import {
   type CaptureState,
@@ -41,7 +41,7 @@ export type PodDeps = {
   readonly issuer: PodCa
   readonly snapshot: () => Snapshot | null
   readonly waits: ConditionWaits
-  readonly health: () => Health
+  readonly health: () => GatewayHealth
   readonly scrape: () => string
   readonly resolve: Resolve
   /** Returns the reason why the control plane is not connected; null if it is. */

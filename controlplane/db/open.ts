@@ -100,8 +100,10 @@ function connection(url: string, tls: DatabaseTlsFiles | undefined): pg.ClientCo
     ...(verified === null
       ? { connectionString: url }
       : { connectionString: verified.url, ssl: verified.ssl }),
-    ...{ types, application_name: 'chaperone' },
-    ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
+    types,
+    application_name: 'chaperone',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   }
 }
 

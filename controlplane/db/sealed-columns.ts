@@ -47,7 +47,10 @@ const PLAIN: readonly Plain[] = [
 /** Every column with encrypted values. A rotation of the master key encrypts them again. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   ...PLAIN.map(([table, column, key, place]) => ({
-    ...{ table, key, place, value: column },
+    table,
+    key,
+    place,
+    value: column,
     assignment: `${column} = $1::jsonb`,
   })),
   {

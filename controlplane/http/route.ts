@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { Namespaces, Reach, Right, Role } from '../../core/wire/access/rights.ts'
+import type { DeepReadonly } from '../../core/wire/fields.ts'
 import type { ClusterUser } from '../db/cluster-user.ts'
 import type { Restriction } from './auth/restriction.ts'
 
@@ -161,12 +162,6 @@ export type Route = {
   readonly bodyLimit?: number
   readonly handler: (input: RouteInput<never, never, never>) => Promise<unknown>
 }
-
-type DeepReadonly<T> = T extends readonly (infer Item)[]
-  ? ReadonlyArray<DeepReadonly<Item>>
-  : T extends object
-    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
-    : T
 
 type Declared<S> = S extends z.ZodType ? DeepReadonly<z.input<S>> : never
 

@@ -1,22 +1,6 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Clock } from '../../core/state/clock.ts'
 
-/**
- * Admits streams of gateway processes at a bounded rate. After a restart, thousands of processes connect within a
- * second. Each process must receive its kill state and first heartbeat before it begins to refuse high-risk actions
- * (by default after 30 s without a heartbeat).
- */
-export type GreetingAdmission = Disposable & {
-  /** Admits one stream. Above the rate, throws `overloaded` with the time until the next free slot. */
-  admit(): void
-  /**
-   * Resolves at the time by which the refused streams should have connected. Resolves at once when no streams were
-   * refused, and after `MAX_DEFERRAL_MS` at the latest. The reply to a request for a section waits for this promise,
-   * because kill states and heartbeats are more urgent.
-   */
-  settled(): Promise<void>
-}
-
 export type GreetingAdmissionDeps = {
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly random: () => number
@@ -41,56 +25,76 @@ const JITTER_MS = 1_000
 const MAX_DEFERRAL_MS = 10_000
 
 /**
- * Creates a token bucket that admits the streams of one second in a burst. Each refused stream reserves the next free
- * slot, so that the retries of a storm arrive at the admitted rate. Streams for which no slot within `MAX_WAIT_MS` is
- * free wait for a random time.
+ * Admits streams of gateway processes at a bounded rate. After a restart, thousands of processes connect within a
+ * second. Each process needs its kill state and first heartbeat before it refuses high-risk actions (by default after
+ * 30 s without a heartbeat).
+ *
+ * A token bucket with the burst of one second. Each refused stream reserves the next free slot, so that the retries of a
+ * storm arrive at the admitted rate. Streams for which no slot within `MAX_WAIT_MS` is free wait for a random time.
  */
-export function createGreetingAdmission(deps: GreetingAdmissionDeps): GreetingAdmission {
-  const { clock, random, onStorm, perSecond = PER_SECOND } = deps
-  const slotMs = 1_000 / perSecond
-  let tokens = perSecond
-  let refilledAt = clock.monotonicMs()
-  let reservedUntil = Number.NEGATIVE_INFINITY
-  const deferred = new Map<NodeJS.Timeout, () => void>()
+export class GreetingAdmission implements Disposable {
+  readonly #deps: GreetingAdmissionDeps
+  readonly #perSecond: number
+  readonly #deferred = new Map<NodeJS.Timeout, () => void>()
+  #tokens: number
+  #refilledAt: number
+  #reservedUntil = Number.NEGATIVE_INFINITY
 
-  function refill(now: number): void {
-    tokens = Math.min(perSecond, tokens + (now - refilledAt) / slotMs)
-    refilledAt = now
+  constructor(deps: GreetingAdmissionDeps) {
+    this.#deps = deps
+    this.#perSecond = deps.perSecond ?? PER_SECOND
+    this.#tokens = this.#perSecond
+    this.#refilledAt = deps.clock.monotonicMs()
   }
 
-  function reserve(now: number): number {
-    if (reservedUntil + JITTER_MS < now) onStorm()
-    const next = Math.max(reservedUntil, now) + slotMs
-    if (next - now > MAX_WAIT_MS) return random() * MAX_WAIT_MS
-    reservedUntil = next
+  /** Admits one stream. Above the rate, throws `overloaded` with the time until the next free slot. */
+  admit(): void {
+    const now = this.#deps.clock.monotonicMs()
+    this.#refill(now)
+    if (this.#tokens < 1) throw overloaded(this.#reserve(now))
+    this.#tokens -= 1
+  }
+
+  /**
+   * Resolves when the refused streams should have connected: at once without a storm, and after `MAX_DEFERRAL_MS` at
+   * the latest. The reply to a request for a section waits for it, because kill states and heartbeats are more urgent.
+   */
+  settled(): Promise<void> {
+    const untilFree = this.#reservedUntil + JITTER_MS - this.#deps.clock.monotonicMs()
+    const waitMs = Math.min(untilFree, MAX_DEFERRAL_MS)
+    if (!(waitMs > 0)) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#deferred.delete(timer)
+        resolve()
+      }, waitMs)
+      this.#deferred.set(timer, resolve)
+    })
+  }
+
+  get #slotMs(): number {
+    return 1_000 / this.#perSecond
+  }
+
+  #refill(now: number): void {
+    this.#tokens = Math.min(this.#perSecond, this.#tokens + (now - this.#refilledAt) / this.#slotMs)
+    this.#refilledAt = now
+  }
+
+  #reserve(now: number): number {
+    if (this.#reservedUntil + JITTER_MS < now) this.#deps.onStorm()
+    const next = Math.max(this.#reservedUntil, now) + this.#slotMs
+    if (next - now > MAX_WAIT_MS) return this.#deps.random() * MAX_WAIT_MS
+    this.#reservedUntil = next
     return next - now
   }
 
-  return {
-    admit() {
-      const now = clock.monotonicMs()
-      refill(now)
-      if (tokens < 1) throw overloaded(reserve(now))
-      tokens -= 1
-    },
-    settled() {
-      const waitMs = Math.min(reservedUntil + JITTER_MS - clock.monotonicMs(), MAX_DEFERRAL_MS)
-      if (!(waitMs > 0)) return Promise.resolve()
-      return new Promise((resolve) => {
-        const timer = setTimeout(() => {
-          deferred.delete(timer)
-          resolve()
-        }, waitMs)
-        deferred.set(timer, resolve)
-      })
-    },
-    [Symbol.dispose]() {
-      for (const [timer, resolve] of deferred) {
-        clearTimeout(timer)
-        resolve()
-      }
-      deferred.clear()
-    },
+  [Symbol.dispose](): void {
+    for (const [timer, resolve] of this.#deferred) {
+      clearTimeout(timer)
+      resolve()
+    }
+    this.#deferred.clear()
   }
 }
 

@@ -10,20 +10,16 @@ import { newId } from '../crypto/ids.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import type { Db } from '../db/query.ts'
 import { LOCAL_GATEWAY } from '../features/gateways/names.ts'
-import { withdrawAllReplicas } from '../features/gateways/process-store.ts'
 import { leaseMsOf } from '../features/gateways/rows.ts'
 import type { ProcessWork } from '../features/kill-switch/hosted-work.ts'
-import { createStateChanges, type StateChanges } from '../features/manifests/state-watch.ts'
 import type { SidecarPrincipal } from '../http/route.ts'
 import { VERSION } from '../version.ts'
 import { createEpochRaiser } from './epoch-raiser.ts'
 import { createFreshness } from './freshness.ts'
-import { liveOf, sightingsOf } from './gateway-live.ts'
-import { hostedWorkOf, processesOf } from './gateway-processes.ts'
-import { createGreetingAdmission, type GreetingAdmission } from './greeting-admission.ts'
+import { GreetingAdmission } from './greeting-admission.ts'
 import { createKillBroadcaster, type KillBroadcaster } from './kill-switch/broadcaster.ts'
 import { createKillProof } from './kill-switch/proof.ts'
-import { createOrderBook, type Order, type OrderBook } from './orders.ts'
+import { type Order, OrderBook } from './orders/orders.ts'
 import { createPeer, type Peer, type StreamSink } from './peer.ts'
 import { createPeerRegistry, type PeerRegistry, peerServing } from './peer-registry.ts'
 import {
@@ -33,7 +29,10 @@ import {
   type PodSessionTiming,
   type SessionOwner,
 } from './pod-sessions.ts'
-import { createProcessRegistry, type ProcessRegistry } from './process-registry.ts'
+import { liveOf, sightingsOf } from './processes/gateway-live.ts'
+import { hostedWorkOf, processesOf } from './processes/gateway-processes.ts'
+import { createProcessRegistry, type ProcessRegistry } from './processes/registry.ts'
+import { withdrawAllReplicas } from './processes/store.ts'
 import { createReplicaMailbox } from './replica-mailbox.ts'
 import type { ProcessMessage } from './replica-mailbox-store.ts'
 import { applyMessage } from './reports.ts'
@@ -41,8 +40,8 @@ import { createSectionBroadcaster, type SectionBroadcaster } from './sections/br
 import type { SectionLibrary } from './sections/library.ts'
 import { watchChanges } from './sections/watch.ts'
 import { createSharedAgentsBroadcaster, type SharedAgentsBroadcaster } from './shared-agents-broadcaster.ts'
+import { StateChanges } from './state-changes.ts'
 import { createSteadyClock } from './steady-clock.ts'
-import type { ElsewhereProcess } from './stored-processes.ts'
 import { createVerdictBroadcaster, type VerdictBroadcaster } from './verdict-broadcaster.ts'
 
 export type HubDeps = {
@@ -65,7 +64,7 @@ export type HubDeps = {
    * disconnected.
    */
   readonly isOnlyReplica?: boolean
-  /** Number of streams that are admitted per second. Default: that of `createGreetingAdmission`. */
+  /** Streams that are admitted per second. Absent: the default of `GreetingAdmission`. */
   readonly greetingsPerSecond?: number
 }
 
@@ -133,8 +132,8 @@ export type Hub = AsyncDisposable & {
 export async function createHub(deps: HubDeps): Promise<Hub> {
   const { db, keyring, library, log, clock, pods = null, podTiming, beatMs = LIMITS.beatMs } = deps
   const peerRegistry = createPeerRegistry()
-  const orders = createOrderBook()
-  const changes = createStateChanges()
+  const orders = new OrderBook()
+  const changes = new StateChanges()
   const processRegistry: ProcessRegistry = createProcessRegistry({
     db,
     peerRegistry,
@@ -148,14 +147,18 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     },
     onFailed: (error) => log.error({ err: error }, 'gateway processes could not be reported or read'),
   })
-  const base = { db, peerRegistry, library, log, ...stateGuards(db, clock) }
+  const freshness = createFreshness(clock)
+  const raiseEpoch = createEpochRaiser(db, clock)
+  const base = { db, peerRegistry, library, log, freshness, raiseEpoch }
   const steady = createSteadyClock(clock)
   const kill = createKillBroadcaster({ ...base, processRegistry, clock, proof: createKillProof(keyring) })
   const registries = { peerRegistry, processRegistry }
   const sharedAgents: SharedAgentsBroadcaster = createSharedAgentsBroadcaster({ ...registries, clock })
   const sections = createSectionBroadcaster({ ...base, clock: steady, onReloaded: kill.resend })
   const verdicts = createVerdictBroadcaster({
-    ...{ db, peerRegistry, clock },
+    db,
+    peerRegistry,
+    clock,
     onFailed: (error) => log.error({ err: error }, 'verdicts could not be read'),
   })
   const mailbox = createReplicaMailbox({
@@ -176,10 +179,17 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   if (deps.isOnlyReplica === true) await withdrawAllReplicas(db, LOCAL_GATEWAY)
   await processRegistry.refresh()
   const watch = await watchChanges({
-    ...{ db, log, refreshConfiguration: sections.refresh, refreshKill: kill.refresh },
-    ...{ refreshVerdicts: verdicts.refresh, refreshProcesses: processRegistry.refresh },
-    ...{ onProcesses: processRegistry.changed, onVerdict: verdicts.changed },
-    ...{ refreshMailbox: mailbox.refresh, refreshPods: sessions.refresh, onMailbox: mailbox.receive },
+    db,
+    log,
+    refreshConfiguration: sections.refresh,
+    refreshKill: kill.refresh,
+    refreshVerdicts: verdicts.refresh,
+    refreshProcesses: processRegistry.refresh,
+    onProcesses: processRegistry.changed,
+    onVerdict: verdicts.changed,
+    refreshMailbox: mailbox.refresh,
+    refreshPods: sessions.refresh,
+    onMailbox: mailbox.receive,
   })
   const beats = setInterval(sections.beat, beatMs)
   const admission = createAdmission(deps)
@@ -191,7 +201,8 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     seen: sessions.seen,
     publish: mailbox.publish,
     liveOf: (gatewayId) => liveOf(sightingsOf(gatewayId, registries), kill.effective()),
-    connected: () => new Set([...peerRegistry.gateways(), ...processRegistry.elsewhere().map(gatewayOf)]),
+    connected: () =>
+      new Set([...peerRegistry.gateways(), ...processRegistry.elsewhere().map(({ gatewayId }) => gatewayId)]),
     isHere: (gatewayId) => peerRegistry.of(gatewayId).length > 0,
     processes: () => processesOf({ ...registries, library, views: kill.views() }),
     changes,
@@ -199,7 +210,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     kill,
     execute: (gatewayId, order) =>
       sendOrder(peerServing(peerRegistry.of(gatewayId), order, library), orders, order),
-    settle: orders.settle,
+    settle: (result, processId) => orders.settle(result, processId),
     orders,
     async [Symbol.asyncDispose]() {
       changes.close()
@@ -217,19 +228,12 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
 }
 
 function createAdmission({ clock, log, greetingsPerSecond: perSecond }: HubDeps): GreetingAdmission {
-  return createGreetingAdmission({
-    ...{ clock, random: Math.random },
+  return new GreetingAdmission({
+    clock,
+    random: Math.random,
     onStorm: () => log.warn('many gateways connect at once; they are admitted at a bounded rate'),
     ...(perSecond === undefined ? {} : { perSecond }),
   })
-}
-
-function stateGuards(db: Db, clock: Clock) {
-  return { freshness: createFreshness(clock), raiseEpoch: createEpochRaiser(db, clock) }
-}
-
-function gatewayOf({ gatewayId }: ElsewhereProcess): string {
-  return gatewayId
 }
 
 const NO_PODS: PodPresence = { ended: async () => () => null, instances: async () => new Map() }

@@ -1,5 +1,5 @@
 import { createCredentialHolder } from './credential-holder.ts'
-import type { Order } from './orders.ts'
+import type { Order } from './orders/orders.ts'
 import type { Peer } from './peer.ts'
 import type { SectionLibrary } from './sections/library.ts'
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/state/clock.ts'
 import type { AckBody, StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { KillBroadcaster } from './kill-switch/broadcaster.ts'
 import type { Peer } from './peer.ts'
-import type { ProcessRegistry } from './process-registry.ts'
+import type { ProcessRegistry } from './processes/registry.ts'
 import type { ProcessMessage } from './replica-mailbox-store.ts'
 import type { SectionBroadcaster } from './sections/broadcaster.ts'
 

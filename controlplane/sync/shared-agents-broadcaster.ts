@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/state/clock.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
-import type { ProcessRegistry } from './process-registry.ts'
-import { createThrottle } from './throttle.ts'
+import type { ProcessRegistry } from './processes/registry.ts'
+import { Throttle } from './throttle.ts'
 
 /**
  * Sends each process the agents that it shares with other processes. For a shared agent, a process takes quota leases
@@ -27,7 +27,7 @@ export function createSharedAgentsBroadcaster({
   readonly processRegistry: Pick<ProcessRegistry, 'elsewhere'>
   readonly clock: Clock
 }): SharedAgentsBroadcaster {
-  const throttle = createThrottle({ work: send, clock, maxPauseMs: MAX_PAUSE_MS })
+  const throttle = new Throttle({ work: send, clock, maxPauseMs: MAX_PAUSE_MS })
   function send(): void {
     const counts = servingCountsOf([
       ...peerRegistry.peers.values(),
@@ -37,7 +37,7 @@ export function createSharedAgentsBroadcaster({
     ])
     for (const peer of peerRegistry.peers.values()) tell(peer, counts.get(peer.gatewayId))
   }
-  return { broadcast: throttle.request, [Symbol.dispose]: throttle[Symbol.dispose] }
+  return { broadcast: () => throttle.request(), [Symbol.dispose]: () => throttle[Symbol.dispose]() }
 }
 
 type Served = { readonly gatewayId: string; readonly agent: string | null }

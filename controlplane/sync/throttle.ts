@@ -1,8 +1,5 @@
 import type { Clock } from '../../core/state/clock.ts'
 
-/** Runs work soon after a request, with pauses between the runs. Requests in quick succession share a run. */
-export type Throttle = Disposable & { request(): void }
-
 export type ThrottleDeps = {
   /** The work to run. The function must not reject. */
   readonly work: () => Promise<void> | void
@@ -17,35 +14,42 @@ export type ThrottleDeps = {
 const PAUSE_FACTOR = 4
 
 /**
- * Creates a throttle. A request after a pause runs the work at once. Requests during a run or the pause after it
- * cause one run at the end of the pause. When many processes connect at the same time, one run thus covers many
- * requests.
+ * Runs work soon after a request, with pauses between the runs, until disposed. A request after a pause runs the work at
+ * once. Requests during a run or the pause after it cause one run at the end of the pause. In a storm of connects, one run
+ * then covers many of them.
  */
-export function createThrottle({ work, clock, maxPauseMs }: ThrottleDeps): Throttle {
-  let isPaused = false
-  let isRequested = false
-  let isDisposed = false
-  let timer: NodeJS.Timeout | undefined
-  async function run(): Promise<void> {
-    isPaused = true
-    isRequested = false
+export class Throttle implements Disposable {
+  readonly #deps: ThrottleDeps
+  #isPaused = false
+  #isRequested = false
+  #isDisposed = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(deps: ThrottleDeps) {
+    this.#deps = deps
+  }
+
+  request(): void {
+    this.#isRequested = true
+    if (!this.#isPaused && !this.#isDisposed) void this.#run()
+  }
+
+  async #run(): Promise<void> {
+    const { work, clock, maxPauseMs } = this.#deps
+    this.#isPaused = true
+    this.#isRequested = false
     const startedAt = clock.monotonicMs()
     await work()
     const pauseMs = Math.min(maxPauseMs, PAUSE_FACTOR * (clock.monotonicMs() - startedAt))
-    if (isDisposed) return
-    timer = setTimeout(() => {
-      isPaused = false
-      if (isRequested) void run()
+    if (this.#isDisposed) return
+    this.#timer = setTimeout(() => {
+      this.#isPaused = false
+      if (this.#isRequested) void this.#run()
     }, pauseMs).unref()
   }
-  return {
-    request() {
-      isRequested = true
-      if (!isPaused && !isDisposed) void run()
-    },
-    [Symbol.dispose]() {
-      isDisposed = true
-      clearTimeout(timer)
-    },
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true
+    clearTimeout(this.#timer)
   }
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/state/clock.ts'
 import type { DownMessage } from '../../core/wire/gateway/sync.ts'
 import type { Db } from '../db/query.ts'
-import { type AnsweredHold, listAnsweredHolds } from '../features/approvals/answered-hold-store.ts'
+import { type AnsweredHold, listAnsweredHolds } from '../features/approvals/rows.ts'
 import type { Peer } from './peer.ts'
 import type { PeerRegistry } from './peer-registry.ts'
 import { createSerial } from './serial.ts'
-import { createThrottle } from './throttle.ts'
+import { Throttle } from './throttle.ts'
 
 /** Sends verdicts of approvers to the gateways that hold the requests. */
 export type VerdictBroadcaster = Disposable & {
@@ -45,19 +45,19 @@ export function createVerdictBroadcaster(deps: VerdictBroadcasterDeps): VerdictB
     }
     sent = new Set(answered.map(keyOf))
   })
-  const throttle = createThrottle({
+  const throttle = new Throttle({
     work: () => refresh().catch(onFailed),
     clock,
     maxPauseMs: MAX_PAUSE_MS,
   })
   return {
     refresh,
-    changed: throttle.request,
+    changed: () => throttle.request(),
     async greet(peer) {
       const answered = await listAnsweredHolds(db, { withinS: GREET_WINDOW_S, gatewayId: peer.gatewayId })
       for (const hold of answered) if (isFor(hold, peer)) peer.send(verdictMessage(hold))
     },
-    [Symbol.dispose]: throttle[Symbol.dispose],
+    [Symbol.dispose]: () => throttle[Symbol.dispose](),
   }
 }
 

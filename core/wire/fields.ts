@@ -124,3 +124,10 @@ export type QueryInput<S extends z.ZodObject> = {
     ? z.output<S>[K & keyof z.output<S>] | undefined
     : z.input<S>[K]
 }
+
+/** The type with every property and list read-only, as a program that sends a reply has it. */
+export type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? ReadonlyArray<DeepReadonly<Item>>
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T

@@ -119,6 +119,7 @@ export const ProbeReply = z.object({
 
 export type GatewayLive = z.infer<typeof GatewayLive>
 export type GatewayView = z.infer<typeof GatewayView>
+export type GatewayList = z.infer<typeof GatewayList>
 export type EnforcementLevel = z.infer<typeof EnforcementLevelSchema>
 export type SetupConnector = z.input<typeof SetupConnectorSchema>
 export type AccessRule = SetupConnector['accessRule']

@@ -1,4 +1,4 @@
-import { exposition } from '../../controlplane/features/health/metrics-exposition.ts'
+import { exposition } from '../../controlplane/features/maintenance/metrics-exposition.ts'
 import { NO_SECRETS } from '../../operator/cluster/secrets.ts'
 import { createOperatorMetrics } from '../../operator/metrics.ts'
 import { createMetrics } from '../../sidecar/metrics.ts'

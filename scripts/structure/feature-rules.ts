@@ -1,16 +1,18 @@
+import { dirname } from 'node:path'
 import type { Violation } from './import-rules.ts'
 import { type SourceFile, target } from './source-files.ts'
 
 /**
  * Public modules of every feature of the control plane. `service.ts` has the operations of the feature. `rows.ts` has types
- * and reads of rows that other features read in their own transactions.
+ * and reads of rows that others read in their own transactions.
  */
 const PUBLIC = ['service.ts', 'rows.ts']
 
-/** Further modules that other features may import, with the reason. */
+/** Further modules that others may import, with the reason. */
 const SURFACE: Readonly<Record<string, string>> = {
   'audit/actor.ts': 'every change names its actor',
   'audit/events.ts': 'every change records its event in its own transaction',
+  'audit/store.ts': 'an action is stored with its events in one statement, for throughput',
   'manifests/managed.ts': 'every change of a row refuses a row that a manifest states',
   'gateways/binding.ts': 'every manifest object resolves the Gateways that it references',
   'gateways/names.ts': 'every object of a Gateway resolves its name',
@@ -27,15 +29,41 @@ const SURFACE: Readonly<Record<string, string>> = {
   'approvals/grants/grant-objects.ts':
     'a Permission of the cluster shows a grant, and its deletion revokes it',
   'approvals/card.ts': 'every card of an approval has the same facts',
-  'chat/card-nonce.ts': 'every answer invalidates the card that shows the approval before it',
-  'chat/bot.ts': 'every change of a Connector refuses the credential of the approvals bot',
+  'chat/card/nonce.ts': 'every answer invalidates the card that shows the approval before it',
+  'chat/bot/bot.ts': 'every change of a Connector refuses the credential of the approvals bot',
   'record-export/retention-store.ts': 'the cleanup keeps records that wait for their export',
+  'agents/key-use.ts': 'every request with an agent key counts toward the rate limit of the agent',
+  'pods/assert-own-agents.ts': 'every call of a sidecar names only the agents of its pod',
+  'actions/tokens/rows.ts': 'the configuration of a gateway has the public keys of decision tokens',
+  'actions/tokens/signing-keys.ts': 'the first start creates the first key',
+  'master-key/rotation.ts': 'the command line rotates the master key without a control plane',
+  'users/password-reset.ts': 'the command line resets a password without a control plane',
   'sessions/attempts.ts': 'every check of a password counts toward the same limits',
 }
 
-/** Checks that features import each other only through their public modules, and that `rows.ts` only reads. */
+/**
+ * Checks that features, streams, the server and the command line import features only through their public modules, that
+ * `rows.ts` only reads, and that no folder of a feature has too many files.
+ */
 export function featureViolations(files: readonly SourceFile[]): Violation[] {
-  return files.flatMap((file) => [...privateImports(file), ...writesOfRows(file)])
+  return [
+    ...files.flatMap((file) => [...privateImports(file), ...writesOfRows(file)]),
+    ...largeFolders(files),
+  ]
+}
+
+/** Maximum number of source files of a folder of a feature. */
+const MAX_FILES = 12
+
+function largeFolders(files: readonly SourceFile[]): Violation[] {
+  const counts = new Map<string, number>()
+  for (const path of files.map((file) => dirname(file.path)).filter(featureOf)) {
+    counts.set(path, (counts.get(path) ?? 0) + 1)
+  }
+  return [...counts].flatMap(([path, count]) => {
+    const message = `has ${count} source files, at most ${MAX_FILES}: move some to a folder named after what they hold`
+    return count > MAX_FILES ? [{ path, line: 1, message }] : []
+  })
 }
 
 /**
@@ -44,16 +72,36 @@ export function featureViolations(files: readonly SourceFile[]): Violation[] {
  */
 function privateImports(file: SourceFile): Violation[] {
   const from = featureOf(file.path)
-  if (from === undefined) return []
+  if (from === undefined && !isBoundToFeatures(file.path)) return []
   return file.imports.flatMap(({ line, specifier, isTypeOnly }) => {
     const to = target(file, specifier)
     const feature = to === undefined ? undefined : featureOf(to)
     if (to === undefined || feature === undefined || feature === from) return []
     const module = to.slice(FEATURES.length)
-    if (isTypeOnly || module in SURFACE || PUBLIC.includes(module.slice(feature.length + 1))) return []
+    if (isTypeOnly || isOffered(module, file.path)) return []
     const message = `imports ${to}: a feature offers ${PUBLIC.join(', ')} and the modules of SURFACE to others`
     return [{ path: file.path, line, message }]
   })
+}
+
+/** Reports whether the module of a feature, as `feature/file.ts`, is offered to the file. */
+function isOffered(module: string, to: string): boolean {
+  if (module in SURFACE || PUBLIC.includes(module.slice(module.indexOf('/') + 1))) return true
+  return to === CONFIG && module.endsWith('/settings.ts')
+}
+
+/** The settings of the process are read by its features: `config.ts` imports the `settings.ts` of each. */
+const CONFIG = 'controlplane/config.ts'
+
+/**
+ * Matches the composition root. It constructs the services and routes of every feature and passes them to each other, so it also
+ * imports private modules.
+ */
+const COMPOSITION_ROOT = /^controlplane\/(controlplane|services|[a-z]+-services|routes)\.ts$/
+
+/** Reports whether the file is of the control plane, outside the features and the composition root. */
+function isBoundToFeatures(path: string): boolean {
+  return path.startsWith('controlplane/') && !COMPOSITION_ROOT.test(path)
 }
 
 function writesOfRows({ path, text }: SourceFile): Violation[] {

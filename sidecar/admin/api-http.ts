@@ -1,3 +1,4 @@
+import { sha256 } from '../../runtime/sha256.ts'
 import { isUtf8 } from 'node:buffer'
 import { timingSafeEqual } from 'node:crypto'
 import type * as z from 'zod'
@@ -5,7 +6,7 @@ import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import { splitAuthority } from '../../core/request/authority-text.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import { fieldMessage } from '../../core/schema/field-message.ts'
-import { sha256 } from '../../runtime/sha256.ts'
+import type { DeepReadonly } from '../../core/wire/fields.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
 
 /** Body of a reply: JSON, or text in the Prometheus format. */
@@ -13,8 +14,9 @@ export type ApiAnswer =
   | { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
   | { readonly status: number; readonly text: string }
 
-export function ok(body: Readonly<Record<string, unknown>>): ApiAnswer {
-  return { status: 200, body }
+/** Returns the reply with status 200. `B` is its type in `core/wire`; it has no default, so that every reply has a type. */
+export function ok<B extends object = never>(body: DeepReadonly<NoInfer<B>>): ApiAnswer {
+  return { status: 200, body: { ...body } }
 }
 
 export function toReply(answer: ApiAnswer, extra: RawHeaders = []): ApiReply {

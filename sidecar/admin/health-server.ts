@@ -1,10 +1,10 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { HEALTH_PATHS, READINESS_REASON } from '../../core/capture/pod-contract.ts'
-import type { Health } from './routes-state.ts'
+import type { GatewayHealth } from '../../core/wire/gateway/internal-replies.ts'
 
 export type HealthServerDeps = {
-  readonly health: () => Health
+  readonly health: () => GatewayHealth
   readonly scrape: () => string
   /**
    * Resolves with null once the containers of the agent may start. While they may not start, it resolves with the
@@ -87,7 +87,7 @@ function serve(deps: HealthServerDeps, path: string, response: ServerResponse): 
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-function health(body: Health, response: ServerResponse): void {
+function health(body: GatewayHealth, response: ServerResponse): void {
   answer(response, body.status === 'not_ready' ? 503 : 200, JSON.stringify(body), 'application/json')
 }
 

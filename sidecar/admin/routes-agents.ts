@@ -1,6 +1,9 @@
 import { ChaperoneError } from '../../core/errors.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
+import type { DeepReadonly, Ok } from '../../core/wire/fields.ts'
+import type { CommandReply } from '../../core/wire/gateway/commands.ts'
 import { AgentDeregister, AgentRegister } from '../../core/wire/gateway/internal.ts'
+import { type LocalAgentList, RegisterAgentReply } from '../../core/wire/gateway/internal-replies.ts'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
 import type { Commands } from '../control/commands.ts'
 import type { AgentPorts } from './agent-ports.ts'
@@ -24,7 +27,7 @@ export function agentRoutes(deps: AgentRoutesDeps): readonly ApiRoute[] {
   return [
     post('/internal/agents/register', AgentRegister, (input) => register(deps, input)),
     post('/internal/agents/deregister', AgentDeregister, (input) => deregister(deps, input)),
-    get('/internal/agents', () => ok({ agents: listAgents(deps) })),
+    get('/internal/agents', () => ok<LocalAgentList>({ agents: listAgents(deps) })),
   ]
 }
 
@@ -38,8 +41,17 @@ async function register(deps: AgentRoutesDeps, input: AgentRegister): Promise<Ap
   await deps.untilKnown(input.name)
   const known = deps.snapshot()?.agentsByName.get(input.name)
   if (known === undefined) throw notKnown(input.name)
-  const agent = reply.body['agent'] ?? { name: input.name }
-  return ok({ ok: true, agent, proxy_port: port, proxy_url: urlOf(deps, known, port), ca_pem: deps.caPem() })
+  return ok<RegisterAgentReply>({
+    ok: true,
+    agent: agentOf(reply) ?? { name: input.name },
+    proxy_port: port,
+    proxy_url: urlOf(deps, known, port),
+    ca_pem: deps.caPem(),
+  })
+}
+
+function agentOf({ body }: CommandReply): RegisterAgentReply['agent'] | undefined {
+  return RegisterAgentReply.pick({ agent: true }).safeParse(body).data?.agent
 }
 
 /**
@@ -56,10 +68,10 @@ async function deregister(deps: AgentRoutesDeps, input: { readonly name: string 
   const reply = await deps.commands({ command: 'agents.deregister', input })
   if (reply.status !== 200 && reply.status !== 404) return reply
   const hadPort = await deps.ports.close(input.name)
-  return reply.status === 200 || hadPort ? ok({ ok: true }) : reply
+  return reply.status === 200 || hadPort ? ok<Ok>({ ok: true }) : reply
 }
 
-function listAgents(deps: AgentRoutesDeps): readonly object[] {
+function listAgents(deps: AgentRoutesDeps): DeepReadonly<LocalAgentList['agents']> {
   const { snapshot, ports } = deps
   const active = deps.activeByAgent()
   const agents = [...(snapshot()?.agentsByName.values() ?? [])].filter(({ status }) => status === 'active')
@@ -68,7 +80,10 @@ function listAgents(deps: AgentRoutesDeps): readonly object[] {
     const port = ports.portOf(name)
     return {
       agent_id: id,
-      ...{ name, runtime, environment, status },
+      name,
+      runtime,
+      environment,
+      status,
       proxy_port: port,
       proxy_url: port === null ? null : urlOf(deps, entry, port),
       active_connections: active.get(name) ?? 0,

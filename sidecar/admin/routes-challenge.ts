@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import {
   CHALLENGE_PATHS,
+  type ChallengeReply,
   InstallationKey,
   ProofNonce,
   proofMessage,
@@ -21,7 +22,7 @@ export async function challengeRoutes(file: string | null): Promise<readonly Api
       const nonce = ProofNonce.safeParse(new URLSearchParams(query).get('nonce'))
       if (!nonce.success) throw invalid(['nonce: must be 32 bytes as base64url'])
       const message = proofMessage('gateway', { folder, nonce: nonce.data, ...local })
-      return ok({ proof: createHmac('sha256', key).update(message).digest('base64url') })
+      return ok<ChallengeReply>({ proof: createHmac('sha256', key).update(message).digest('base64url') })
     }),
   ]
 }

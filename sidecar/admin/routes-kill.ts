@@ -1,6 +1,7 @@
 import { normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
 import type { CommandReply } from '../../core/wire/gateway/commands.ts'
 import { KillSwitchSet } from '../../core/wire/gateway/internal.ts'
+import type { GatewayKillReply } from '../../core/wire/gateway/internal-replies.ts'
 import type { Cancellations } from '../control/hosted-work/cancellations.ts'
 import type { KillForwarding } from '../control/kill-switch/kill-forwarding.ts'
 import type { KillState } from '../control/kill-switch/kill-state.ts'
@@ -36,12 +37,13 @@ async function activate(
   kill.setLocal(scope, reason)
   const reply = await forwarding.activate(scope)
   if (isAway(reply) || reply.status === 200) cancellations.begin()
-  if (isAway(reply)) return ok({ ...stateOf(kill, { active: true, scope }), forwarded: false })
+  if (isAway(reply))
+    return ok<GatewayKillReply>({ ...stateOf(kill, { active: true, scope }), forwarded: false })
   if (reply.status !== 200) {
     kill.clearLocal(scope)
     return reply
   }
-  return ok({ ...stateOf(kill, { active: true, scope }), ...answerOf(reply) })
+  return ok<GatewayKillReply>({ ...stateOf(kill, { active: true, scope }), ...answerOf(reply) })
 }
 
 async function deactivate(
@@ -49,11 +51,12 @@ async function deactivate(
   { scope, reason }: KillRequest,
 ): Promise<ApiAnswer> {
   const reply = await forwarding.lift(scope, reason)
-  if (reply.status === 200) return ok({ ...stateOf(kill, { active: false, scope }), ...answerOf(reply) })
+  if (reply.status === 200)
+    return ok<GatewayKillReply>({ ...stateOf(kill, { active: false, scope }), ...answerOf(reply) })
   const isOnlyOurs = kill.unforwarded().some(({ entry }) => entry.scope === scope)
   if (!isAway(reply) || !isOnlyOurs) return reply
   kill.clearLocal(scope)
-  return ok({ ...stateOf(kill, { active: false, scope }), forwarded: false })
+  return ok<GatewayKillReply>({ ...stateOf(kill, { active: false, scope }), forwarded: false })
 }
 
 /** Returns the reply without `order`, a position of the kill state that only this gateway uses. */
@@ -66,5 +69,5 @@ function isAway(reply: CommandReply): boolean {
 }
 
 function stateOf(kill: KillState, done: { readonly active: boolean; readonly scope: string }) {
-  return { ok: true, ...done, effective: kill.effective() }
+  return { ok: true as const, ...done, effective: kill.effective() }
 }

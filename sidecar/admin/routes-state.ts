@@ -1,21 +1,13 @@
+import type { DeepReadonly } from '../../core/wire/fields.ts'
+import type { GatewayHealth, GatewayStatus, RecentTraffic } from '../../core/wire/gateway/internal-replies.ts'
 import type { ApiRequest } from '../listener/deps.ts'
 import { type ApiAnswer, invalid, ok } from './api-http.ts'
 import { type ApiRoute, get } from './api-route.ts'
 import { MAX_RECENT, type RecentRecords } from './recent-records.ts'
 
-/** Body of `GET /internal/status` and `GET /health` (spec 4.2). */
-export type Health = {
-  readonly status: 'ok' | 'degraded' | 'not_ready'
-  readonly uptime_seconds: number
-  /** Number of active agents in the snapshot. */
-  readonly agents: number
-  /** Types of the Connectors in the snapshot. */
-  readonly connectors: readonly string[]
-}
-
 export type StateRoutesDeps = {
-  readonly health: () => Health
-  readonly status: () => Readonly<Record<string, unknown>>
+  readonly health: () => GatewayHealth
+  readonly status: () => DeepReadonly<GatewayStatus>
   readonly recent: RecentRecords
   readonly scrape: () => string
   readonly internalMetrics: () => string
@@ -24,15 +16,17 @@ export type StateRoutesDeps = {
 export function stateRoutes(deps: StateRoutesDeps): readonly ApiRoute[] {
   const text = (content: string): ApiAnswer => ({ status: 200, text: content })
   return [
-    get('/internal/status', () => ok(deps.status())),
-    get('/internal/traffic', (request) => ok({ traffic: deps.recent.newest(limitOf(request)) })),
+    get('/internal/status', () => ok<GatewayStatus>(deps.status())),
+    get('/internal/traffic', (request) =>
+      ok<RecentTraffic>({ traffic: deps.recent.newest(limitOf(request)) }),
+    ),
     get('/internal/metrics', () => text(deps.internalMetrics())),
     get('/metrics', () => text(deps.scrape())),
     get('/health', () => health(deps.health())),
   ]
 }
 
-function health(body: Health): ApiAnswer {
+function health(body: GatewayHealth): ApiAnswer {
   return { status: body.status === 'not_ready' ? 503 : 200, body }
 }
 

@@ -1,5 +1,7 @@
 import { notUnderstoodWarnings } from '../../core/snapshot/snapshot.ts'
 import type { Clock } from '../../core/state/clock.ts'
+import type { DeepReadonly } from '../../core/wire/fields.ts'
+import type { GatewayHealth, GatewayStatus } from '../../core/wire/gateway/internal-replies.ts'
 import type { StatusBody } from '../../core/wire/gateway/sync.ts'
 import type { UnlistedPorts } from '../capture/unlisted-ports.ts'
 import type { ControlPlane } from '../control/control-plane.ts'
@@ -13,13 +15,12 @@ import type { Gauges, Metrics } from '../metrics.ts'
 import { VERSION } from '../process/version.ts'
 import type { CaptureGauges } from './metrics/capture-metrics.ts'
 import type { CertificateValidity } from './metrics/certificate-metrics.ts'
-import type { Health } from './routes-state.ts'
 
 /** Reads the state of the gateway for the API, the metrics and the control plane. */
 export type GatewayView = {
-  health(): Health
+  health(): GatewayHealth
   /** Returns the body of `GET /internal/status`. */
-  status(): Readonly<Record<string, unknown>>
+  status(): DeepReadonly<GatewayStatus>
   gauges(): Gauges
   /** Returns the status report for the control plane. */
   report(url: string): StatusBody
@@ -69,7 +70,7 @@ export function createView(deps: ViewDeps): GatewayView {
     [...(snapshot()?.agentsByName.values() ?? [])].filter(({ status }) => status === 'active')
   const connectors = () => connectorTypes(deps.control())
 
-  function state(): Health['status'] {
+  function state(): GatewayHealth['status'] {
     if (snapshot() === null) return 'not_ready'
     return deps.control().heartbeats.lostForMs() === 0 && journal.state === 'ok' ? 'ok' : 'degraded'
   }

@@ -1,7 +1,11 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { sleep } from '../../../runtime/sleep.ts'
+import type { AgentList as AgentListReply } from '../../../core/wire/agents.ts'
+import type { LocalAgentList, RegisterAgentReply } from '../../../core/wire/gateway/internal-replies.ts'
+import type { ManifestsReply } from '../../../core/wire/manifests.ts'
 import { type ApiClient, readIfAllowed } from './client.ts'
+import { replyFields } from './reply-fields.ts'
 
 export const DEFAULT_AGENT = 'dev'
 
@@ -22,16 +26,20 @@ const AgentRow = z.looseObject({
   ...{ agent_id: z.string(), name: z.string(), status: z.string() },
   running: z.looseObject({ pods: z.number() }).optional(),
 })
-const AgentList = z.object({ agents: z.array(AgentRow) })
+const AgentList = replyFields<AgentListReply>()(z.object({ agents: z.array(AgentRow) }))
 export type AgentRow = z.infer<typeof AgentRow>
-const Registered = z.looseObject({ proxy_url: z.string() })
-const RegisteredList = z.object({
-  agents: z.array(z.looseObject({ name: z.string(), proxy_url: z.string().nullish() })),
-})
-const InForce = z.object({
-  config_version: z.number(),
-  in_force: z.record(z.string(), z.number().nullable()),
-})
+const Registered = replyFields<RegisterAgentReply>()(z.looseObject({ proxy_url: z.string() }))
+const RegisteredList = replyFields<LocalAgentList>()(
+  z.object({
+    agents: z.array(z.looseObject({ name: z.string(), proxy_url: z.string().nullish() })),
+  }),
+)
+const InForce = replyFields<ManifestsReply>()(
+  z.object({
+    config_version: z.number(),
+    in_force: z.record(z.string(), z.number().nullable()),
+  }),
+)
 
 export async function listAgents(api: ApiClient): Promise<readonly AgentRow[]> {
   return AgentList.parse(await api.call('GET', '/api/dashboard/agents')).agents

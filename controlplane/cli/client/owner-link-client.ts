@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { OwnerLinkReply } from '../../../core/wire/access/sessions.ts'
 import type { ApiClient } from './client.ts'
+import { replyFields } from './reply-fields.ts'
 
-const Created = z.looseObject({ owner_link: z.string().nullable() })
+const Created = replyFields<OwnerLinkReply>()(z.looseObject({ owner_link: z.string().nullable() }))
 
 /**
  * Creates a link with which the first owner registers; null when the installation has an owner.

@@ -1,12 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { ChallengeReply } from '../../../core/wire/access/installation-proof.ts'
 import {
   CHALLENGE_PATHS,
   type InstallationKey,
   type Prover,
   proofMessage,
 } from '../../../core/wire/access/installation-proof.ts'
+import { replyFields } from './reply-fields.ts'
 
 /**
  * Authenticates a server before any secret is sent. Rejects with `conflict` when the server cannot prove that it belongs to
@@ -14,7 +16,7 @@ import {
  */
 export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>
 
-const Answer = z.looseObject({ proof: z.string() })
+const Answer = replyFields<ChallengeReply>()(z.looseObject({ proof: z.string() }))
 
 /**
  * Authenticates the server at `url` with a challenge, once and before the first request.

@@ -1,15 +1,17 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { CreateAgentReply } from '../../../core/wire/agents.ts'
 import { NewAgentName } from '../../../core/wire/fields.ts'
 import { checkedValue, verbOf } from '../arguments.ts'
 import { listAgents } from '../client/agents.ts'
 import type { ApiClient } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
 import { shellQuote } from '../terminal/shell-quote.ts'
 import { table } from '../terminal/table.ts'
 
-const Created = z.looseObject({ agent_id: z.string(), api_key: z.string() })
+const Created = replyFields<CreateAgentReply>()(z.looseObject({ agent_id: z.string(), api_key: z.string() }))
 const Rotated = z.looseObject({ api_key: z.string() })
 const VERBS = {
   ...{ create: 'NAME', list: null },

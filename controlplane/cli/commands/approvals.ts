@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { effectsText } from '../../../core/action/effects-text.ts'
 import { requiredText } from '../../../core/decision/policies/required-groups.ts'
+import type { AnswerReply, ApprovalList } from '../../../core/wire/approvals.ts'
 import { WithdrawReply } from '../../../core/wire/approvals.ts'
 import { accessRequestText } from '../../../core/wire/gateway/access-request-text.ts'
 import { instanceText } from '../../../core/wire/gateway/instance.ts'
@@ -10,6 +11,7 @@ import type { GrantBody } from '../../../core/wire/grants.ts'
 import { sleep } from '../../../runtime/sleep.ts'
 import { verbOf } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { printable, table } from '../terminal/table.ts'
@@ -17,14 +19,16 @@ import { grantOf, grantSentence, printGrants, revokeGrant } from './approvals-gr
 
 const PATH = '/api/dashboard/proxy-approvals'
 export const PENDING_PATH = `${PATH}?status=pending`
-export const Cards = z.object({ approvals: z.array(ApprovalCard) })
-const Answered = z.looseObject({
-  id: z.string(),
-  status: z.string(),
-  answered_groups: z.array(z.string()).optional(),
-  grant_id: z.string().optional(),
-  access_request: z.boolean().optional(),
-})
+export const Cards = replyFields<ApprovalList>()(z.object({ approvals: z.array(ApprovalCard) }))
+const Answered = replyFields<AnswerReply>()(
+  z.looseObject({
+    id: z.string(),
+    status: z.string(),
+    answered_groups: z.array(z.string()).optional(),
+    grant_id: z.string().optional(),
+    access_request: z.boolean().optional(),
+  }),
+)
 
 export const approvals: Command = {
   name: 'approvals',

@@ -1,8 +1,15 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { ConnectorList } from '../../../core/wire/connectors.ts'
+import type {
+  ChangeCredentialReply,
+  CredentialList,
+  TestCredentialReply,
+} from '../../../core/wire/credentials.ts'
 import { CredentialName } from '../../../core/wire/credentials.ts'
 import { checkedValue, verbOf } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
 import { readSecret } from '../terminal/read-secret.ts'
@@ -11,26 +18,34 @@ import { printable, table } from '../terminal/table.ts'
 const PATH = '/api/dashboard/credentials'
 const VERBS = { set: 'NAME', ls: null, test: 'NAME', rotate: 'NAME', rm: 'NAME' } as const
 
-const Listed = z.object({
-  credentials: z.array(
-    z.object({
-      name: z.string(),
-      source: z.string(),
-      connectors: z.array(z.string()),
-      is_stored: z.boolean(),
-    }),
-  ),
-})
-const Connectors = z.object({
-  connectors: z.array(
-    z.object({
-      ...{ id: z.string(), name: z.string() },
-      credential: z.object({ source: z.string(), name: z.string().nullable() }),
-    }),
-  ),
-})
-const Tested = z.object({ ok: z.boolean(), identity: z.string().nullable(), detail: z.string() })
-const Changed = z.object({ name: z.string(), connectors: z.array(z.string()) })
+const Listed = replyFields<CredentialList>()(
+  z.object({
+    credentials: z.array(
+      z.object({
+        name: z.string(),
+        source: z.string(),
+        connectors: z.array(z.string()),
+        is_stored: z.boolean(),
+      }),
+    ),
+  }),
+)
+const Connectors = replyFields<ConnectorList>()(
+  z.object({
+    connectors: z.array(
+      z.object({
+        ...{ id: z.string(), name: z.string() },
+        credential: z.object({ source: z.string(), name: z.string().nullable() }),
+      }),
+    ),
+  }),
+)
+const Tested = replyFields<TestCredentialReply>()(
+  z.object({ ok: z.boolean(), identity: z.string().nullable(), detail: z.string() }),
+)
+const Changed = replyFields<ChangeCredentialReply>()(
+  z.object({ name: z.string(), connectors: z.array(z.string()) }),
+)
 
 export const credential: Command = {
   name: 'credential',

@@ -1,11 +1,13 @@
 import * as z from 'zod'
+import type { ExplainReply } from '../../../core/wire/explain.ts'
 import { usageError } from '../arguments.ts'
 import { DEFAULT_AGENT, listAgentsIfAllowed } from '../client/agents.ts'
 import { controlPlane } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { type Command, EXIT, flag, type Invocation, list, text } from '../command.ts'
 import { printable } from '../terminal/table.ts'
 
-const Explained = z.looseObject({ text: z.string() })
+const Explained = replyFields<ExplainReply>()(z.looseObject({ text: z.string() }))
 
 export const explain: Command = {
   name: 'explain',

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { KillScope } from '../../../core/wire/gateway/internal.ts'
+import type { KillSwitchState } from '../../../core/wire/kill-switch.ts'
 import { checkedOption, verbOf } from '../arguments.ts'
 import { type ApiClient, controlPlane } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { userClient } from '../client/user-client.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { table } from '../terminal/table.ts'
@@ -23,26 +25,28 @@ const HostedWork = z.looseObject({
   omitted: z.number(),
   note: z.string(),
 })
-const KillState = z.looseObject({
-  effective: z.array(Entry),
-  acknowledged: z
-    .looseObject({
-      acked: z.number().optional(),
-      total: z.number().optional(),
-      ms: z.number().optional(),
-    })
-    .nullish(),
-  warning: z.string().optional(),
-  /** Sources whose kill switches for this scope the request lifted. */
-  released: z.array(z.string()).optional(),
-  /** Scopes with similar names. Present when nothing matches the given scope. */
-  nearest: z.array(z.string()).optional(),
-  /**
-   * Cancellation of work that agents started at providers. Absent for a lift, and when no connected gateway has
-   * reported such work.
-   */
-  hosted_work: HostedWork.optional(),
-})
+const KillState = replyFields<KillSwitchState>()(
+  z.looseObject({
+    effective: z.array(Entry),
+    acknowledged: z
+      .looseObject({
+        acked: z.number().optional(),
+        total: z.number().optional(),
+        ms: z.number().optional(),
+      })
+      .nullish(),
+    warning: z.string().optional(),
+    /** Sources of the kill switches of this scope that the request lifted. */
+    released: z.array(z.string()).optional(),
+    /** Names similar to the scope. Present when no object has the name in the scope. */
+    nearest: z.array(z.string()).optional(),
+    /**
+     * Cancellation of work that agents started at providers; absent for a lift, and when no connected gateway has
+     * reported any.
+     */
+    hosted_work: HostedWork.optional(),
+  }),
+)
 type KillState = z.infer<typeof KillState>
 const PATH = '/api/dashboard/kill-switch'
 

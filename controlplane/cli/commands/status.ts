@@ -1,28 +1,38 @@
 import * as z from 'zod'
+import type { GatewayStatus } from '../../../core/wire/gateway/internal-replies.ts'
+import type { GatewayList } from '../../../core/wire/gateways.ts'
+import type { KillSwitchState } from '../../../core/wire/kill-switch.ts'
 import { type AgentRow, listAgentsIfAllowed, proxyOrigin, registeredAgents } from '../client/agents.ts'
 import { type ApiClient, controlPlane, localGateway, readIfAllowed } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
 import { readRunFile } from '../state/data-folder.ts'
 import { lockHolder } from '../state/folder-lock.ts'
 import { Cards, PENDING_PATH } from './approvals.ts'
 import { manifestFindings } from './get.ts'
 
-const Kill = z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) })
+const Kill = replyFields<KillSwitchState>()(
+  z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) }),
+)
 
 /** Schema of the gateways with the number of their connected processes, and their warnings. Each warning is a sentence. */
-const Gateways = z.looseObject({
-  gateways: z.array(
-    z.looseObject({
-      name: z.string(),
-      live: z
-        .looseObject({ processes: z.number().default(0), warnings: z.array(z.string()).default([]) })
-        .nullish(),
-    }),
-  ),
-})
+const Gateways = replyFields<GatewayList>()(
+  z.looseObject({
+    gateways: z.array(
+      z.looseObject({
+        name: z.string(),
+        live: z
+          .looseObject({ processes: z.number().default(0), warnings: z.array(z.string()).default([]) })
+          .nullish(),
+      }),
+    ),
+  }),
+)
 type Gateways = z.infer<typeof Gateways>['gateways']
 
-const Journal = z.looseObject({ journal: z.looseObject({ state: z.string() }).optional() })
+const Journal = replyFields<GatewayStatus>()(
+  z.looseObject({ journal: z.looseObject({ state: z.string() }).optional() }),
+)
 
 export const status: Command = {
   name: 'status',

@@ -3,17 +3,21 @@ import { RecordSchema } from '../../../core/record.ts'
 import { Moment } from '../../../core/wire/fields.ts'
 import { instanceText } from '../../../core/wire/gateway/instance.ts'
 import { sleep } from '../../../runtime/sleep.ts'
+import type { TrafficReply } from '../../../core/wire/traffic.ts'
 import { checkedOption, usageError } from '../arguments.ts'
 import { type ApiClient, controlPlane } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { printable } from '../terminal/table.ts'
 
-const Page = z.object({
-  traffic: z.array(
-    RecordSchema.partial().required({ id: true, time: true, decision: true, latency_ms: true }),
-  ),
-  next_cursor: z.string().nullable().default(null),
-})
+const Page = replyFields<TrafficReply>()(
+  z.object({
+    traffic: z.array(
+      RecordSchema.partial().required({ id: true, time: true, decision: true, latency_ms: true }),
+    ),
+    next_cursor: z.string().nullable().default(null),
+  }),
+)
 type Shown = z.infer<typeof Page>['traffic'][number]
 /** Schemas of filters that do not accept every text. A decision may be in lower case, because the API accepts both. */
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {

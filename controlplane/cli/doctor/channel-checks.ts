@@ -1,11 +1,15 @@
 import * as z from 'zod'
+import type { ChannelList } from '../../../core/wire/notification-channels.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { type Check, ok, warning } from './check.ts'
 
-const Channels = z.object({
-  channels: z.array(
-    z.looseObject({ name: z.string(), state: z.string(), last_error: z.string().nullable().default(null) }),
-  ),
-})
+const Channels = replyFields<ChannelList>()(
+  z.object({
+    channels: z.array(
+      z.looseObject({ name: z.string(), state: z.string(), last_error: z.string().nullable().default(null) }),
+    ),
+  }),
+)
 
 /** Checks the channels that announce held requests to approvers, as the control plane lists them. */
 export function channelChecks(list: unknown): Check[] {

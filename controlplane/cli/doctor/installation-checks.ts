@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { CHANNEL_NAMES, channelWarning } from '../../../core/wire/notification-channels.ts'
+import type { OverviewReply } from '../../../core/wire/overview.ts'
 import { type ApiClient, readIfAllowed } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { channelChecks } from './channel-checks.ts'
 import type { Check } from './check.ts'
 
-const Overview = z.looseObject({ warnings: z.array(z.string()).default([]) })
+const Overview = replyFields<OverviewReply>()(z.looseObject({ warnings: z.array(z.string()).default([]) }))
 
 /**
  * Returns the warnings of the control plane about the installation, each a sentence with its remedy, and the checks of

@@ -1,6 +1,11 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { ConnectorList } from '../../../core/wire/connectors.ts'
+import type { GatewayStatus as LocalGatewayStatus } from '../../../core/wire/gateway/internal-replies.ts'
+import type { GatewayList } from '../../../core/wire/gateways.ts'
+import type { HealthReply } from '../../../core/wire/health.ts'
 import { type ApiClient, controlPlane, localGateway } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import type { Invocation } from '../command.ts'
 import { manifestFindings } from '../commands/get.ts'
 import { readRunFile } from '../state/data-folder.ts'
@@ -9,50 +14,62 @@ import { installationChecks } from './installation-checks.ts'
 import { Minted, shortLivedSecretChecks } from './short-lived-secrets.ts'
 import { unownedHostChecks } from './unowned-host-checks.ts'
 
-const Health = z.looseObject({
-  checks: z
-    .record(
-      z.string(),
-      z.looseObject({ status: z.string(), latencyMs: z.number().optional(), error: z.string().optional() }),
-    )
-    .default({}),
-})
-const GatewayStatus = z.looseObject({
-  status: z.string(),
-  snapshot_version: z.number().nullable(),
-  journal: z.looseObject({ state: z.string() }).optional(),
-})
-const Connectors = z.object({
-  connectors: z.array(
-    z.looseObject({
-      name: z.string().optional(),
-      id: z.string(),
-      type: z.string(),
-      has_token: z.boolean().optional(),
-      credential: z
-        .object({ source: z.string().optional(), name: z.string().nullable(), remedy: z.string().nullable() })
-        .optional(),
-      auth_type: z.string().optional(),
-      managed_by: z.string().nullish(),
-      minted: Minted,
-      warnings: z.array(z.string()).default([]),
-    }),
-  ),
-})
-const Gateways = z.object({
-  gateways: z.array(
-    z.looseObject({
-      name: z.string(),
-      live: z
-        .looseObject({
-          applied_version: z.number().nullish(),
-          desired_version: z.number().nullish(),
-          warnings: z.array(z.string()).default([]),
-        })
-        .nullish(),
-    }),
-  ),
-})
+const Health = replyFields<HealthReply>()(
+  z.looseObject({
+    checks: z
+      .record(
+        z.string(),
+        z.looseObject({ status: z.string(), latencyMs: z.number().optional(), error: z.string().optional() }),
+      )
+      .default({}),
+  }),
+)
+const GatewayStatus = replyFields<LocalGatewayStatus>()(
+  z.looseObject({
+    status: z.string(),
+    snapshot_version: z.number().nullable(),
+    journal: z.looseObject({ state: z.string() }).optional(),
+  }),
+)
+const Connectors = replyFields<ConnectorList>()(
+  z.object({
+    connectors: z.array(
+      z.looseObject({
+        name: z.string().optional(),
+        id: z.string(),
+        type: z.string(),
+        has_token: z.boolean().optional(),
+        credential: z
+          .object({
+            source: z.string().optional(),
+            name: z.string().nullable(),
+            remedy: z.string().nullable(),
+          })
+          .optional(),
+        auth_type: z.string().optional(),
+        managed_by: z.string().nullish(),
+        minted: Minted,
+        warnings: z.array(z.string()).default([]),
+      }),
+    ),
+  }),
+)
+const Gateways = replyFields<GatewayList>()(
+  z.object({
+    gateways: z.array(
+      z.looseObject({
+        name: z.string(),
+        live: z
+          .looseObject({
+            applied_version: z.number().nullish(),
+            desired_version: z.number().nullish(),
+            warnings: z.array(z.string()).default([]),
+          })
+          .nullish(),
+      }),
+    ),
+  }),
+)
 
 /** Checks the running processes of the installation. */
 export async function liveChecks(invocation: Invocation): Promise<Check[]> {

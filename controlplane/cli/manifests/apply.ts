@@ -7,11 +7,13 @@ import { secretPlace, secretValues } from '../../../core/crd/secrets.ts'
 import { permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
 import { policyWarnings } from '../../../core/decision/policies/policy-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { ManifestsReply } from '../../../core/wire/manifests.ts'
 import { IN_FORCE_TEXT, InForce } from '../../../core/wire/operator/operator.ts'
 import { sleep } from '../../../runtime/sleep.ts'
 import { usageError } from '../arguments.ts'
 import { waitUntilApplied } from '../client/agents.ts'
 import { type ApiClient, controlPlane, requireRunFile } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { type Command, EXIT, flag, type Invocation, list } from '../command.ts'
 import {
   type Checked,
@@ -22,24 +24,26 @@ import {
 } from './manifest-files.ts'
 import { policyProblems } from './policy-problems.ts'
 
-const Seen = z.looseObject({
-  objects: z.array(
-    z.looseObject({
-      kind: z.string(),
-      namespace: z.string(),
-      name: z.string(),
-      accepted: z.boolean(),
-      in_force: InForce.optional(),
-      reasons: z.array(z.string()).default([]),
-      warnings: z.array(z.string()).default([]),
-      managed_by: z.string().nullish(),
-      judged_at: z.string(),
-    }),
-  ),
-  problems: z
-    .array(z.looseObject({ file: z.string(), line: z.number().nullish(), message: z.string() }))
-    .default([]),
-})
+const Seen = replyFields<ManifestsReply>()(
+  z.looseObject({
+    objects: z.array(
+      z.looseObject({
+        kind: z.string(),
+        namespace: z.string(),
+        name: z.string(),
+        accepted: z.boolean(),
+        in_force: InForce.optional(),
+        reasons: z.array(z.string()).default([]),
+        warnings: z.array(z.string()).default([]),
+        managed_by: z.string().nullish(),
+        judged_at: z.string(),
+      }),
+    ),
+    problems: z
+      .array(z.looseObject({ file: z.string(), line: z.number().nullish(), message: z.string() }))
+      .default([]),
+  }),
+)
 type Seen = z.infer<typeof Seen>
 type Verdict = {
   readonly object: string

@@ -1,13 +1,17 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { SessionReply } from '../../../core/wire/access/sessions.ts'
 import { controlPlane, sessionStoreKey } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import { type Command, EXIT, flag, type Invocation, text } from '../command.ts'
 import { identityProvider, oidcLogin } from './oidc-login.ts'
 import { passwordLogin } from './password-login.ts'
 import { cookieOf, type SignInResponse } from './sign-in-request.ts'
 import { storeSession } from './stored-sessions.ts'
 
-const Reply = z.looseObject({ user: z.looseObject({ email: z.string(), role: z.string() }) })
+const Reply = replyFields<SessionReply>()(
+  z.looseObject({ user: z.looseObject({ email: z.string(), role: z.string() }) }),
+)
 
 export const login: Command = {
   name: 'login',

@@ -1,16 +1,20 @@
+import { sha256 } from '../../../runtime/sha256.ts'
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { sha256 } from '../../../runtime/sha256.ts'
+import type { AuthOptionsReply, StartSignInReply } from '../../../core/wire/access/sessions.ts'
+import { replyFields } from '../client/reply-fields.ts'
 import type { Terminal } from '../command.ts'
 import { requireSignInSuccess, type SignInResponse, signInRequest } from './sign-in-request.ts'
 
-const Options = z.looseObject({
-  identity_provider: z.looseObject({ name: z.string() }).nullable().default(null),
-})
-const Started = z.looseObject({ url: z.string() })
+const Options = replyFields<AuthOptionsReply>()(
+  z.looseObject({
+    identity_provider: z.looseObject({ name: z.string() }).nullable().default(null),
+  }),
+)
+const Started = replyFields<StartSignInReply>()(z.looseObject({ url: z.string() }))
 /** Lifetime in ms of a sign-in request at the control plane. */
 const SIGN_IN_TIMEOUT_MS = 10 * 60_000
 

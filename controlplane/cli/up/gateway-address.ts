@@ -1,11 +1,15 @@
 import * as z from 'zod'
+import type { GatewayList } from '../../../core/wire/gateways.ts'
 import type { ApiClient } from '../client/client.ts'
+import { replyFields } from '../client/reply-fields.ts'
 
-const Gateways = z.object({
-  gateways: z.array(
-    z.looseObject({ id: z.string(), name: z.string(), host: z.string(), port: z.number().int() }),
-  ),
-})
+const Gateways = replyFields<GatewayList>()(
+  z.object({
+    gateways: z.array(
+      z.looseObject({ id: z.string(), name: z.string(), host: z.string(), port: z.number().int() }),
+    ),
+  }),
+)
 const HOST = '127.0.0.1'
 
 /** Stores the address of the local gateway in the control plane, for the dashboard. */

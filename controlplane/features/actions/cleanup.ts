@@ -2,33 +2,36 @@ import type { Logger } from 'pino'
 import type { Db } from '../../db/query.ts'
 import { endInterrupted } from './executions/sweeper.ts'
 
-const SWEEP_INTERVAL_MS = 15_000
+const EVERY_MS = 15_000
 
 export type ActionUpkeepDeps = { readonly db: Db; readonly log: Logger }
 
-/** Ends executions whose replica crashed. Runs at the start and every 15 s, on one replica at a time. */
-export function createActionUpkeep(deps: ActionUpkeepDeps): AsyncDisposable {
-  let timer: NodeJS.Timeout | undefined
-  let isDisposed = false
-  let running = run()
+/** Ends executions whose replica crashed. Runs at the start and every 15 s, on one replica at a time, until disposed. */
+export class ActionUpkeep implements AsyncDisposable {
+  readonly #deps: ActionUpkeepDeps
+  #timer: NodeJS.Timeout | undefined
+  #isDisposed = false
+  #running: Promise<void>
 
-  async function run(): Promise<void> {
-    if (isDisposed) return
-    await sweep(deps).catch((error: unknown) => {
-      deps.log.error({ err: error }, 'interrupted executions could not be ended')
-    })
-    if (isDisposed) return
-    timer = setTimeout(() => {
-      running = run()
-    }, SWEEP_INTERVAL_MS)
+  constructor(deps: ActionUpkeepDeps) {
+    this.#deps = deps
+    this.#running = this.#run()
   }
 
-  return {
-    async [Symbol.asyncDispose]() {
-      isDisposed = true
-      clearTimeout(timer)
-      await running
-    },
+  async #run(): Promise<void> {
+    await sweep(this.#deps).catch((error: unknown) => {
+      this.#deps.log.error({ err: error }, 'interrupted executions could not be ended')
+    })
+    if (this.#isDisposed) return
+    this.#timer = setTimeout(() => {
+      this.#running = this.#run()
+    }, EVERY_MS)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true
+    clearTimeout(this.#timer)
+    await this.#running
   }
 }
 

@@ -16,8 +16,8 @@ import { agentOf } from '../../http/auth/agent-principal.ts'
 import { validationError } from '../../http/input.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
 import type { Execute, Execution } from './executions/service.ts'
-import { idempotentRequest } from './idempotency.ts'
 import type { Actions } from './service.ts'
+import { idempotentRequest } from './submission/idempotency.ts'
 
 export type ActionRoutesDeps = {
   readonly orgId: string

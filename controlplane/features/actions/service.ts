@@ -3,11 +3,11 @@ import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import type { BatchReply, DryRunReply, StatusReply, SubmitReply } from '../../../core/wire/v1.ts'
 import { approvalView } from '../approvals/card.ts'
 import { getApproval } from '../approvals/rows.ts'
-import { createSubmitBatch } from './batches.ts'
-import { createCancel } from './cancel.ts'
-import { decisionView, evaluateAction } from './evaluation.ts'
+import { createCancel } from './cancellation/cancel.ts'
 import { type OwnAction, ownAction } from './executions/action-of-agent.ts'
 import { getAction } from './rows.ts'
+import { createSubmitBatch } from './submission/batches.ts'
+import { decisionView, evaluateAction } from './submission/evaluation.ts'
 import {
   configurationUnstable,
   createSubmit,
@@ -15,7 +15,7 @@ import {
   type Submission,
   type SubmissionDeps,
   type Submitted,
-} from './submission.ts'
+} from './submission/service.ts'
 
 export type Actions = {
   /**

@@ -1,10 +1,10 @@
 import type { ActionSpec } from '../../../core/action/spec.ts'
 import type { ActionRequestState } from '../../../core/state/action-request.ts'
 import { TOKEN_LIFE_S } from '../../../core/token.ts'
-import type { AuditEventType } from '../../../core/wire/audit.ts'
 import type { DecisionView } from '../../../core/wire/v1.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 import type { Query } from '../../db/query.ts'
+import { type AuditEventInput, insertionOf } from '../audit/store.ts'
 
 export type NewAction = {
   readonly id: string
@@ -23,7 +23,7 @@ export type NewAction = {
   /** Id (`jti`) and key id (`kid`) of the decision token. Null unless the action is allowed without an approval. */
   readonly token: { readonly jti: string; readonly kid: string } | null
   /** Audit events of the action, in the order in which the evidence chain lists them. */
-  readonly events: ReadonlyArray<{ readonly type: AuditEventType; readonly details: object }>
+  readonly events: readonly AuditEventInput[]
 }
 
 export type StoredAction = {
@@ -69,11 +69,9 @@ const INSERT = `with list as (
     select e->'token'->>'jti', e->>'id', e->'token'->>'kid', date_trunc('second', statement_timestamp()),
       date_trunc('second', statement_timestamp()) + interval '${TOKEN_LIFE_S} seconds'
     from list where e->'token'->>'jti' is not null returning act_id, issued_at
-  ), logged as (
-    insert into audit_events (event_type, org_id, agent_id, action_request_id, details)
-    select x->>'type', e->>'orgId', e->>'agentId', e->>'id', x->'details'
-    from list, jsonb_array_elements(e->'events') with ordinality as events(x, place) order by position, place
-  )
+  ), events as (
+    select event as e, position, place from list, jsonb_array_elements(e->'events') with ordinality as l(event, place)
+  ), logged as (${insertionOf('events', 'position, place')})
   select id, created_at as "createdAt", extract(epoch from issued_at)::bigint as "issuedAt"
   from stored left join issued on act_id = id`
 

@@ -3,7 +3,7 @@ import { namespaceOfScope } from '../../../core/decision/kill-switch/kill-switch
 import type { AuditEventType } from '../../../core/wire/audit.ts'
 import type { Query } from '../../db/query.ts'
 import type { Actor } from './actor.ts'
-import { insertAuditEvents } from './store.ts'
+import { type AuditEventInput, insertAuditEvents } from './store.ts'
 
 export type AuditEvent = {
   readonly orgId: string
@@ -36,7 +36,14 @@ export async function recordEvents(q: Query, events: readonly AuditEvent[]): Pro
  * Converts an event to its columns. A machine has no column of its own, so its name is stored as `actor` in the
  * details.
  */
-function storedEvent({ actor, agentId, details, manifest, type, ...event }: AuditEvent) {
+export function storedEvent({
+  actor,
+  agentId,
+  details,
+  manifest,
+  type,
+  ...event
+}: AuditEvent): AuditEventInput {
   return {
     ...event,
     eventType: type,

@@ -1,5 +1,5 @@
 import { AuditEventType } from '../../../core/wire/audit.ts'
-import type { AuditFilter } from './export-store.ts'
+import type { AuditFilter } from './export/store.ts'
 
 /**
  * SQL conditions of a search. PostgreSQL evaluates `indexed` by an index. No index covers `searched`, so the caller

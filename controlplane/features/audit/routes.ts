@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { AuditExportQuery } from '../../../core/wire/audit.ts'
 import { type Route, route } from '../../http/route.ts'
-import type { AuditExport } from './export.ts'
+import type { AuditExport } from './export/service.ts'
 
 export function createAuditRoutes({ auditExport }: { readonly auditExport: AuditExport }): readonly Route[] {
   return [

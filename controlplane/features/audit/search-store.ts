@@ -1,5 +1,5 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
-import { AUDIT_COLUMNS, type AuditExportRow, type AuditFilter, REQUESTED } from './export-store.ts'
+import { AUDIT_COLUMNS, type AuditExportRow, type AuditFilter, REQUESTED } from './export/store.ts'
 import { auditConditions } from './filter-store.ts'
 
 export type AuditSearch = {

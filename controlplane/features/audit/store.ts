@@ -18,13 +18,22 @@ export async function insertAuditEvents(
   events: readonly AuditEventInput[],
 ): Promise<readonly number[]> {
   const { rows } = await q.query<{ id: number }>(
-    `insert into audit_events (event_type, org_id, agent_id, user_id, action_request_id, details, namespace)
-     select e->>'eventType', e->>'orgId', e->>'agentId', e->>'userId', e->>'actionRequestId', e->'details',
-       case when e->>'agentId' is null then e->>'namespace'
-         else (select split_part(name, '/', 1) from agents where id = e->>'agentId' and name like '_%/%') end
-     from jsonb_array_elements($1::jsonb) with ordinality as list(e, position) order by position
-     returning id`,
+    insertionOf('jsonb_array_elements($1::jsonb) with ordinality as list(e, position)', 'position'),
     [JSON.stringify(events)],
   )
   return rows.map((row) => row.id)
+}
+
+/**
+ * Returns the only SQL statement that inserts audit events. A store whose statement stores events with their rows has it
+ * as a part of its `with`. `from`: relation whose column `e` is an `AuditEventInput` as `jsonb`; `order`: its columns in
+ * the order of the events.
+ */
+export function insertionOf(from: string, order: string): string {
+  return `insert into audit_events (event_type, org_id, agent_id, user_id, action_request_id, details, namespace)
+    select e->>'eventType', e->>'orgId', e->>'agentId', e->>'userId', e->>'actionRequestId', e->'details',
+      case when e->>'agentId' is null then e->>'namespace'
+        else (select split_part(name, '/', 1) from agents where id = e->>'agentId' and name like '_%/%') end
+    from ${from} order by ${order}
+    returning id`
 }

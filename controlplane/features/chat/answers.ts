@@ -18,8 +18,8 @@ import type { Settings } from '../settings/service.ts'
 import { findUserByEmail, getUser, type UserRow } from '../users/rows.ts'
 import type { ChatApi } from './api.ts'
 import { type Click, isSigned, type RawCallback, readClick } from './callback.ts'
-import { type CheckedCard, checkCard } from './card-check.ts'
-import { spendNonce } from './card-nonce.ts'
+import { type CheckedCard, checkCard } from './card/check.ts'
+import { spendNonce } from './card/nonce.ts'
 import { admitCallback, type CardRow, CHAT_RECEIVER, findCard } from './message-store.ts'
 
 export type ChatAnswersDeps = {

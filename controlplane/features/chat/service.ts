@@ -8,7 +8,7 @@ import type { Deliver, Delivery } from '../notifications/delivery.ts'
 import type { Leased } from '../notifications/store.ts'
 import type { Settings } from '../settings/service.ts'
 import type { ChatApi, ChatReply } from './api.ts'
-import { contentHash } from './card-content.ts'
+import { contentHash } from './card/content.ts'
 import { approvalMessage, type ChatMessage } from './message.ts'
 import {
   type CardPrint,

@@ -1,4 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { CommandReplies } from '../../../core/wire/gateway/commands.ts'
 import { AgentDeregister, AgentRegister } from '../../../core/wire/gateway/internal.ts'
 import { sha256 } from '../../../runtime/sha256.ts'
 import { newId } from '../../crypto/ids.ts'
@@ -9,11 +10,11 @@ import { assertPlainName, bindAgent, registerAgent } from '../agents/service.ts'
 import type { AgentInput } from '../agents/store.ts'
 import { gatewayActor } from '../audit/actor.ts'
 import { mayName } from '../gateways/rows.ts'
-import { type CommandDeps, type CommandGateway, type CommandHandler, parsed } from './context.ts'
+import { type CommandDeps, type CommandGateway, type CommandHandlers, parsed } from './context.ts'
 
 export function createAgentCommands(
   deps: CommandDeps,
-): Record<'agents.register' | 'agents.deregister', CommandHandler> {
+): CommandHandlers<'agents.register' | 'agents.deregister'> {
   return {
     'agents.register': async (gateway, input) => {
       const request = parsed(AgentRegister, input)
@@ -128,7 +129,7 @@ function notFound(name: string): ChaperoneError {
   })
 }
 
-function agentView(row: AgentRow): Record<string, unknown> {
+function agentView(row: AgentRow): CommandReplies['agents.register']['agent'] {
   const { id, name, runtime, environment, status } = row
   return { agent_id: id, name, runtime, environment, status }
 }

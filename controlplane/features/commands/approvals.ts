@@ -1,5 +1,5 @@
 import { ApprovalRespond } from '../../../core/wire/gateway/internal.ts'
-import { type CommandDeps, type CommandHandler, parsed, sessionRequirement } from './context.ts'
+import { type CommandDeps, type CommandHandlers, parsed, sessionRequirement } from './context.ts'
 
 const RECENT = 100
 const PENDING = 1_000
@@ -7,7 +7,7 @@ const PENDING = 1_000
 export function createApprovalCommands({
   approvals,
   isTokenRestricted,
-}: CommandDeps): Record<'approvals.pending' | 'approvals.recent' | 'approvals.respond', CommandHandler> {
+}: CommandDeps): CommandHandlers<'approvals.pending' | 'approvals.recent' | 'approvals.respond'> {
   return {
     'approvals.pending': async ({ gatewayId }) => {
       const page = await approvals.list('all', { gatewayId, kind: 'hold', status: 'pending', limit: PENDING })

@@ -1,4 +1,6 @@
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { DeepReadonly } from '../../../core/wire/fields.ts'
+import type { CommandReplies } from '../../../core/wire/gateway/commands.ts'
 import { ConnectorAdd, ConnectorRemove } from '../../../core/wire/gateway/internal.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
@@ -11,14 +13,14 @@ import { refuseManaged } from '../manifests/managed.ts'
 import {
   type CommandDeps,
   type CommandGateway,
-  type CommandHandler,
+  type CommandHandlers,
   parsed,
   sessionRequirement,
 } from './context.ts'
 
 type Names = 'connectors.add' | 'connectors.list' | 'connectors.remove'
 
-export function createConnectorCommands(deps: CommandDeps): Record<Names, CommandHandler> {
+export function createConnectorCommands(deps: CommandDeps): CommandHandlers<Names> {
   return {
     'connectors.add': async (gateway, input) => {
       const request = parsed(ConnectorAdd, input)
@@ -45,7 +47,7 @@ async function add(
   { db, keyring, orgId, identifyBot }: CommandDeps,
   { gatewayId, name: gateway }: CommandGateway,
   input: ConnectorAdd,
-): Promise<Record<string, unknown>> {
+): Promise<DeepReadonly<CommandReplies['connectors.add']>> {
   return db.tx(async (q) => {
     const placement = { keyring, orgId, identifyBot, gatewayId, input, origin: 'command_line' as const }
     const { row, isNew, domains } = await placeConnector(q, placement)
@@ -82,7 +84,9 @@ async function changed(q: Query, orgId: string, details: Changed): Promise<void>
   await bumpVersion(q)
 }
 
-function connectorView(row: ConnectorRow): Record<string, unknown> {
+function connectorView(
+  row: ConnectorRow,
+): DeepReadonly<CommandReplies['connectors.list']>['connectors'][number] {
   return {
     id: row.id,
     type: row.type,

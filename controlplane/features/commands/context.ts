@@ -1,12 +1,13 @@
 import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { ForwardedKillSwitch } from '../../../core/wire/gateway/commands.ts'
+import type { DeepReadonly } from '../../../core/wire/fields.ts'
+import type { CommandReplies, ForwardedKillSwitch } from '../../../core/wire/gateway/commands.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db } from '../../db/query.ts'
 import type { Restriction } from '../../http/auth/restriction.ts'
 import { parseInput } from '../../http/input.ts'
 import type { Approvals } from '../approvals/service.ts'
-import type { IdentifyBot } from '../chat/bot.ts'
+import type { IdentifyBot } from '../chat/bot/bot.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'
 
 export type CommandDeps = {
@@ -34,11 +35,13 @@ export type CommandGateway = {
  * Runs one command and resolves to the body of the reply with status 200. Rejects with a ChaperoneError for a refusal.
  * `input` is not validated yet.
  */
-export type CommandHandler = (
+export type CommandHandler<C extends keyof CommandReplies> = (
   gateway: CommandGateway,
   input: unknown,
-  forwarded?: ForwardedKillSwitch,
-) => Promise<Record<string, unknown>>
+  stop?: ForwardedKillSwitch,
+) => Promise<DeepReadonly<CommandReplies[C]>>
+
+export type CommandHandlers<C extends keyof CommandReplies> = { readonly [Name in C]: CommandHandler<Name> }
 
 export type RequireSession = (what: string) => void
 

@@ -1,5 +1,6 @@
 import { EnforcementLevelSchema } from '../../../core/crd/gateway-fields.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { CommandReplies } from '../../../core/wire/gateway/commands.ts'
 import { EnforcementSet, KillSwitchSet } from '../../../core/wire/gateway/internal.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import { gatewayActor } from '../audit/actor.ts'
@@ -9,14 +10,12 @@ import { refuseManaged } from '../manifests/managed.ts'
 import {
   type CommandDeps,
   type CommandGateway,
-  type CommandHandler,
+  type CommandHandlers,
   parsed,
   sessionRequirement,
 } from './context.ts'
 
-export function createGatewayCommands(
-  deps: CommandDeps,
-): Record<'kill-switch' | 'enforcement', CommandHandler> {
+export function createGatewayCommands(deps: CommandDeps): CommandHandlers<'kill-switch' | 'enforcement'> {
   return {
     'kill-switch': async ({ gatewayId, name, restriction }, input, forwarded) => {
       const { active, reason, scope } = parsed(KillSwitchSet, input)
@@ -47,7 +46,7 @@ async function setEnforcement(
   deps: CommandDeps,
   { gatewayId, name }: CommandGateway,
   { level, reason }: EnforcementSet,
-): Promise<Record<string, unknown>> {
+): Promise<CommandReplies['enforcement']> {
   const { db } = deps
   const requireSession = await sessionRequirement(deps)
   return db.tx(async (q) => {

@@ -1,5 +1,6 @@
 import { permissionWarnings } from '../../../core/decision/permissions/permission-warnings.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
+import type { CommandReplies } from '../../../core/wire/gateway/commands.ts'
 import { PermissionSet } from '../../../core/wire/gateway/internal.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
@@ -14,14 +15,14 @@ import { savePermission } from '../permissions/service.ts'
 import {
   type CommandDeps,
   type CommandGateway,
-  type CommandHandler,
+  type CommandHandlers,
   parsed,
   sessionRequirement,
 } from './context.ts'
 
 export function createPermissionCommands(
   deps: CommandDeps,
-): Record<'permissions.set' | 'permissions.list', CommandHandler> {
+): CommandHandlers<'permissions.set' | 'permissions.list'> {
   return {
     'permissions.set': (gateway, input) => setPermission(deps, gateway, parsed(PermissionSet, input)),
     'permissions.list': async ({ gatewayId, name }) => {
@@ -35,7 +36,7 @@ async function setPermission(
   deps: CommandDeps,
   gateway: CommandGateway,
   input: PermissionSet,
-): Promise<Record<string, unknown>> {
+): Promise<CommandReplies['permissions.set']> {
   if (!namesGateway(input.gateway_name, gateway.name)) {
     throw new ChaperoneError('not_found', {
       error: 'Gateway not found',
@@ -84,7 +85,7 @@ async function warningsOf(
   q: Query,
   input: PermissionSet,
   beside: readonly PermissionRow[],
-): Promise<{ warnings?: readonly string[] }> {
+): Promise<{ warnings?: string[] }> {
   const declared = (await listConnectors(q)).flatMap(declaredNames)
   const rule = {
     connectorType: input.connector_type,
@@ -92,7 +93,7 @@ async function warningsOf(
     decision: input.decision,
   }
   const warnings = permissionWarnings(rule, declared, beside)
-  return warnings.length === 0 ? {} : { warnings }
+  return warnings.length === 0 ? {} : { warnings: [...warnings] }
 }
 
 /**
@@ -116,7 +117,10 @@ function isSame(row: PermissionRow, input: PermissionSet): boolean {
   )
 }
 
-function permissionView(row: PermissionRow, gatewayName: string): Record<string, unknown> {
+function permissionView(
+  row: PermissionRow,
+  gatewayName: string,
+): CommandReplies['permissions.list']['permissions'][number] {
   return {
     id: row.id,
     gateway_name: gatewayName,

@@ -3,7 +3,7 @@ import type { CommandBody, CommandReply } from '../../../core/wire/gateway/comma
 import { createAgentCommands } from './agents.ts'
 import { createApprovalCommands } from './approvals.ts'
 import { createConnectorCommands } from './connectors.ts'
-import type { CommandDeps, CommandGateway, CommandHandler } from './context.ts'
+import type { CommandDeps, CommandGateway, CommandHandlers } from './context.ts'
 import { createGatewayCommands } from './gateway.ts'
 import { createPermissionCommands } from './permissions.ts'
 
@@ -14,7 +14,7 @@ import { createPermissionCommands } from './permissions.ts'
 export type Commands = (gateway: CommandGateway, command: CommandBody) => Promise<CommandReply>
 
 export function createCommands(deps: CommandDeps): Commands {
-  const handlers: Readonly<Record<CommandBody['command'], CommandHandler>> = {
+  const handlers: CommandHandlers<CommandBody['command']> = {
     ...createConnectorCommands(deps),
     ...createPermissionCommands(deps),
     ...createApprovalCommands(deps),

@@ -19,7 +19,7 @@ import {
 } from '../../../core/wire/permissions.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
-import { APPROVALS_BOT_WARNING } from '../chat/bot.ts'
+import { APPROVALS_BOT_WARNING } from '../chat/bot/bot.ts'
 import type { MintedRow } from '../credentials/rows.ts'
 import { credentialSource, mintedView, sourceText } from '../credentials/source.ts'
 import type { Origins } from '../manifests/object-origins.ts'

@@ -57,7 +57,8 @@ export async function listBindableGateways(
     values,
   )
   return rows.map(({ id, name, allowed }) => ({
-    ...{ id, name },
+    id,
+    name,
     spec: { allowedNamespaces: GatewaySpec.shape.allowedNamespaces.parse(allowed ?? undefined) },
   }))
 }

@@ -22,8 +22,8 @@ import { type Actor, systemActor } from '../audit/actor.ts'
 import { makeRoom, notStored } from './capacity.ts'
 import { hostedWorkState } from './hosted-work.ts'
 import { listKillNames } from './name-store.ts'
+import { listSettled } from './rows.ts'
 import { type KillSource, replaceSource } from './source.ts'
-import { listSettled } from './store.ts'
 import { createKillStoring, type KillStoring, type KillStoringDeps } from './storing.ts'
 
 export type KillSwitchDeps = KillStoringDeps & {

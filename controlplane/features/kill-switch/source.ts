@@ -1,6 +1,6 @@
 import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.ts'
 import type { Query } from '../../db/query.ts'
-import type { CancelKilled } from '../approvals/kill-cancellation.ts'
+import type { CancelKilled } from '../approvals/cancellation/service.ts'
 import { systemActor } from '../audit/actor.ts'
 import { latchKillSwitch, releaseKillSwitch, scopesOfSource } from './store.ts'
 import { auditActivated, auditDeactivated } from './storing.ts'

@@ -3,13 +3,13 @@ import { normaliseScope } from '../../../core/decision/kill-switch/kill-switch.t
 import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import type { Db, Query } from '../../db/query.ts'
 import type { Hub } from '../../sync/hub.ts'
-import type { CancelKilled } from '../approvals/kill-cancellation.ts'
+import type { CancelKilled } from '../approvals/cancellation/service.ts'
 import { type Actor, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
+import { listLiftedSince } from './rows.ts'
 import {
   type KillInput,
   latchKillSwitch,
-  listLiftedSince,
   releaseKillScope,
   releaseKillSwitch,
   settleAnnouncement,

@@ -1,24 +1,31 @@
 import type { Logger } from 'pino'
-import type { Retention } from './retention.ts'
+import type { Retention } from './service.ts'
 
 const FIRST_CHECK_MS = 60_000
 const CHECK_INTERVAL_MS = 600_000
 
-/** Runs the cleanup once a day over all replicas and callers, so that no external job is necessary. */
-export function createDailyCleanup(deps: {
-  readonly retention: Retention
-  readonly log: Logger
-}): Disposable {
-  let timer = setTimeout(check, FIRST_CHECK_MS)
-  timer.unref()
+type DailyCleanupDeps = { readonly retention: Retention; readonly log: Logger }
 
-  function check(): void {
-    deps.retention.runWhenDue().catch((error: unknown) => {
-      deps.log.error({ err: error }, 'the daily cleanup failed')
-    })
-    timer = setTimeout(check, CHECK_INTERVAL_MS)
-    timer.unref()
+/** Runs the cleanup once a day over all replicas and callers until disposed, so that no external job is necessary. */
+export class DailyCleanup implements Disposable {
+  readonly #deps: DailyCleanupDeps
+  #timer: NodeJS.Timeout
+
+  constructor(deps: DailyCleanupDeps) {
+    this.#deps = deps
+    this.#timer = this.#next(FIRST_CHECK_MS)
   }
 
-  return { [Symbol.dispose]: () => clearTimeout(timer) }
+  #next(delayMs: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#deps.retention.runWhenDue().catch((error: unknown) => {
+        this.#deps.log.error({ err: error }, 'the daily cleanup failed')
+      })
+      this.#timer = this.#next(CHECK_INTERVAL_MS)
+    }, delayMs).unref()
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+  }
 }

@@ -1,8 +1,8 @@
 import { CleanupReply } from '../../../core/wire/health.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
-import type { ControlPlaneMetrics } from '../health/metrics.ts'
-import type { Retention } from './retention.ts'
+import type { ControlPlaneMetrics } from './metrics.ts'
+import type { Retention } from './service.ts'
 
 export type MaintenanceRoutesDeps = { readonly retention: Retention; readonly metrics: ControlPlaneMetrics }
 

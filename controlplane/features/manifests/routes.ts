@@ -91,8 +91,11 @@ function replicaRoutes({ killSwitch, killRelay, state, stateChanges }: OperatorR
     read() {
       const { refusedPods, failingCredentials, version, processes } = state()
       return {
-        ...{ version, processes, kills: killSwitch.effective() },
-        ...{ refused_pods: refusedPods, failing_credentials: failingCredentials },
+        version,
+        processes,
+        kills: killSwitch.effective(),
+        refused_pods: refusedPods,
+        failing_credentials: failingCredentials,
       }
     },
   })

@@ -27,10 +27,7 @@ import {
   nameOf,
   removeOne,
   withOutcome,
-} from './apply.ts'
-import { type ApplyContext, answerPlace } from './apply-context.ts'
-import { createApplyReads } from './apply-reads.ts'
-import { createApplyWrites } from './apply-writes.ts'
+} from './apply/apply.ts'
 import {
   explain,
   explainedReply,
@@ -42,8 +39,11 @@ import {
   rowOfPush,
   statesFor,
   surplusRows,
-} from './change-set.ts'
-import { endDeletedGrants } from './deleted-grants.ts'
+} from './apply/change-set.ts'
+import { type ApplyContext, answerPlace } from './apply/context.ts'
+import { endDeletedGrants } from './apply/deleted-grants.ts'
+import { createApplyReads } from './apply/reads.ts'
+import { createApplyWrites } from './apply/writes.ts'
 import { withClaims } from './hosts/host-claims.ts'
 import { createObjectCache } from './object-cache.ts'
 import { createPolicyChecks } from './policy/cached-check.ts'
@@ -285,8 +285,14 @@ function replyOf({ processes }: PutContext, row: ManifestRow, version: number): 
   const { problem, gateways, tests } = stored.outcome ?? UNKNOWN
   const names = gateways === null ? null : [...gateways]
   return {
-    ...{ accepted, reasons: [...reasons], problem, in_force: inForceOf(row), warnings: [...stored.warnings] },
-    ...{ version, gateways: names, tests },
+    accepted,
+    reasons: [...reasons],
+    problem,
+    in_force: inForceOf(row),
+    warnings: [...stored.warnings],
+    version,
+    gateways: names,
+    tests,
     acknowledged: acknowledgedBy(processes(), { version, gateways: names }),
   }
 }

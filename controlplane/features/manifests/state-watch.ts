@@ -1,5 +1,6 @@
-import { type OperatorState, STATE_WAIT_MS, type StateQuery } from '../../../core/wire/operator/operator.ts'
 import { sha256 } from '../../../runtime/sha256.ts'
+import { type OperatorState, STATE_WAIT_MS, type StateQuery } from '../../../core/wire/operator/operator.ts'
+import type { StateChanges } from '../../sync/state-changes.ts'
 
 /** Serves long polls for the state of this replica. */
 export type StateWatch = {
@@ -22,32 +23,6 @@ export type StateWatchDeps = {
   readonly waitMs?: number
 }
 
-/** Notifies long polls of possible changes of this replica's state. */
-export type StateChanges = {
-  /** Calls the listener after every read of the state. Returns a function that removes the listener. */
-  onRead(listener: () => void): () => void
-  /** Signal that is aborted when the replica closes. */
-  readonly closing: AbortSignal
-  notify(): void
-  close(): void
-}
-
-export function createStateChanges(): StateChanges {
-  const closing = new AbortController()
-  const listeners = new Set<() => void>()
-  return {
-    closing: closing.signal,
-    onRead(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-    notify() {
-      for (const listener of listeners) listener()
-    },
-    close: () => closing.abort(),
-  }
-}
-
 const NO_OTHERS = { processes: [], refused_pods: [], failing_credentials: [] } as const
 
 /** Milliseconds for which a changed state is delayed, so that several changes are sent in one reply. */
@@ -62,8 +37,11 @@ export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: Stat
       failing_credentials: failing,
     } = only === 'kills' ? NO_OTHERS : others
     const state = {
-      ...{ version, kills: [...kills], processes: [...processes] },
-      ...{ refused_pods: [...refused], failing_credentials: [...failing] },
+      version,
+      kills: [...kills],
+      processes: [...processes],
+      refused_pods: [...refused],
+      failing_credentials: [...failing],
     }
     return { ...state, revision: revisionOf(state) }
   }

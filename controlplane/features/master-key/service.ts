@@ -3,7 +3,7 @@ import type { RotatingKeyring } from '../../crypto/keyring.ts'
 import type { MasterKeys } from '../../crypto/master-keys.ts'
 import type { Db, Query } from '../../db/query.ts'
 import { rewrapAll } from './rewrap.ts'
-import { createRotation, type RotationDeps } from './rotation.ts'
+import { createRotation, type Rotation, type RotationDeps } from './rotation.ts'
 import { countSealed, readRotation } from './rows.ts'
 import { deleteReplicaKeys, insertMasterKey, lockMasterKeys, reportReplicaKeys } from './store.ts'
 
@@ -38,51 +38,73 @@ export async function followSealingKey(q: Query, keyring: RotatingKeyring): Prom
 }
 
 /** Applies changes of the master key file and takes part in the rotation of all replicas, until disposed. */
-export async function createKeyRotation(deps: KeyRotationDeps): Promise<AsyncDisposable> {
-  const { db, keyring, log, isOnlyReplica } = deps
-  const replicaId = newId('process')
-  const rotation = createRotation(deps)
-  let searchedMs = deps.clock.monotonicMs()
-  let running: Promise<void> = Promise.resolve()
-  let timer: NodeJS.Timeout | undefined
-  let hasEnded = false
+export class KeyRotation implements AsyncDisposable {
+  readonly #deps: KeyRotationDeps
+  readonly #replicaId = newId('process')
+  readonly #rotation: Rotation
+  #searchedMs: number
+  #running: Promise<void> = Promise.resolve()
+  #timer: NodeJS.Timeout | undefined
+  #isDisposed = false
 
-  const report = () => reportReplicaKeys(db, { replicaId, keyIds: keyring.keyIds, sealingId: keyring.id })
-  async function step(): Promise<boolean> {
-    await reload(deps)
-    await report()
-    const isIdle = await rotation.advance(({ replicas }) => replicas[0]?.replicaId === replicaId)
-    const nowMs = deps.clock.monotonicMs()
-    if (isIdle && keyring.hasSeveralKeys && nowMs - searchedMs > SEARCH_MS) {
-      searchedMs = nowMs
-      await rewrapAll(deps)
+  private constructor(deps: KeyRotationDeps) {
+    this.#deps = deps
+    this.#rotation = createRotation(deps)
+    this.#searchedMs = deps.clock.monotonicMs()
+  }
+
+  /** Starts the rotation. Rejects when the keys of this replica cannot be reported. */
+  static async start(deps: KeyRotationDeps): Promise<KeyRotation> {
+    if (deps.isOnlyReplica) await deleteReplicaKeys(deps.db, null)
+    const rotation = new KeyRotation(deps)
+    await rotation.#report()
+    rotation.#schedule(BUSY_MS)
+    return rotation
+  }
+
+  async #report(): Promise<void> {
+    const { db, keyring } = this.#deps
+    await reportReplicaKeys(db, {
+      replicaId: this.#replicaId,
+      keyIds: keyring.keyIds,
+      sealingId: keyring.id,
+    })
+  }
+
+  async #step(): Promise<boolean> {
+    const { clock, keyring } = this.#deps
+    await reload(this.#deps)
+    await this.#report()
+    const isIdle = await this.#rotation.advance(({ replicas }) => replicas[0]?.replicaId === this.#replicaId)
+    const nowMs = clock.monotonicMs()
+    if (isIdle && keyring.hasSeveralKeys && nowMs - this.#searchedMs > SEARCH_MS) {
+      this.#searchedMs = nowMs
+      await rewrapAll(this.#deps)
     }
     return isIdle
   }
-  const next = (ms: number) => {
-    if (hasEnded) return
-    timer = setTimeout(() => {
-      running = step()
+
+  #schedule(delayMs: number): void {
+    if (this.#isDisposed) return
+    this.#timer = setTimeout(() => {
+      this.#running = this.#step()
         .catch((error: unknown) => {
-          log.error({ err: error }, 'the rotation of the master key cannot continue')
+          this.#deps.log.error({ err: error }, 'the rotation of the master key cannot continue')
           return true
         })
-        .then((isIdle) => next(isIdle ? IDLE_MS : BUSY_MS))
-    }, ms)
-    timer.unref()
+        .then((isIdle) => this.#schedule(isIdle ? IDLE_MS : BUSY_MS))
+    }, delayMs)
+    this.#timer.unref()
   }
-  if (isOnlyReplica) await deleteReplicaKeys(db, null)
-  await report()
-  next(BUSY_MS)
-  return {
-    async [Symbol.asyncDispose]() {
-      hasEnded = true
-      clearTimeout(timer)
-      await running
-      await deleteReplicaKeys(db, replicaId).catch((error: unknown) =>
-        log.warn({ err: error }, 'the report of the master keys could not be withdrawn'),
-      )
-    },
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { db, log } = this.#deps
+    this.#isDisposed = true
+    clearTimeout(this.#timer)
+    await this.#running
+    await deleteReplicaKeys(db, this.#replicaId).catch((error: unknown) =>
+      log.warn({ err: error }, 'the report of the master keys could not be withdrawn'),
+    )
   }
 }
 

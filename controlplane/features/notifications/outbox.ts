@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { newId } from '../../crypto/ids.ts'
 import type { Db } from '../../db/query.ts'
 import { createSerial } from '../../sync/serial.ts'
-import { createThrottle } from '../../sync/throttle.ts'
+import { Throttle } from '../../sync/throttle.ts'
 import type { Deliver, Delivery } from './delivery.ts'
 import { waitAfter } from './retry-schedule.ts'
 import {
@@ -31,15 +31,6 @@ export type OutboxDeps = {
   readonly random?: () => number
 }
 
-/**
- * Delivers the messages of the outbox until disposed. Disposal waits up to 1 s for requests in flight and then releases
- * their leases.
- */
-export type Outbox = AsyncDisposable & {
-  /** Reads the outbox now instead of at the next poll. */
-  wake(): void
-}
-
 const POLL_MS = 1_000
 const PURGE_MS = 3_600_000
 /**
@@ -52,76 +43,101 @@ const IN_FLIGHT = 256
 const STOP_GRACE_MS = 1_000
 const KEEP = { deliveredDays: 7, deadDays: 30, callbackS: 3_600 }
 
-export async function createOutbox(deps: OutboxDeps): Promise<Outbox> {
-  const { db, log } = deps
-  const now = deps.now ?? (() => null)
-  const by = newId('process')
-  const stop = new AbortController()
-  let isStopping = false
-  const running = new Map<Promise<void>, string>()
+/**
+ * Delivers the messages of the outbox until disposed. Disposal waits up to 1 s for requests in flight and then releases
+ * their leases.
+ */
+export class Outbox implements AsyncDisposable {
+  readonly #deps: OutboxDeps
+  readonly #now: () => Date | null
+  readonly #by = newId('process')
+  readonly #stop = new AbortController()
+  readonly #read: () => Promise<void>
+  readonly #throttle: Throttle
+  /** Deliveries in flight, with their receiver. */
+  readonly #running = new Map<Promise<void>, string>()
+  #timers: readonly NodeJS.Timeout[] = []
+  #listening: AsyncDisposable | null = null
+  #isStopping = false
 
-  const startDue = createSerial(async () => {
-    if (isStopping) return
-    await prepare(deps)
-    const limit = IN_FLIGHT - running.size
-    if (limit <= 0 || isStopping) return
-    const request = {
-      by,
-      now: now(),
+  private constructor(deps: OutboxDeps) {
+    this.#deps = deps
+    this.#now = deps.now ?? (() => null)
+    this.#read = createSerial(() => this.#startDue())
+    // Many approvals in quick succession must not cause one read each, because one read covers all due messages.
+    this.#throttle = new Throttle({
+      work: () => this.#next(),
+      clock: { monotonicMs: () => performance.now() },
+      maxPauseMs: POLL_MS,
+    })
+  }
+
+  static async start(deps: OutboxDeps): Promise<Outbox> {
+    const outbox = new Outbox(deps)
+    outbox.#listening = await deps.db.listen(OUTBOX_CHANNEL, () => outbox.wake())
+    outbox.#timers = [setInterval(() => outbox.wake(), POLL_MS), setInterval(() => outbox.#purge(), PURGE_MS)]
+    outbox.wake()
+    outbox.#purge()
+    return outbox
+  }
+
+  /** Reads the outbox now instead of at the next poll. */
+  wake(): void {
+    this.#throttle.request()
+  }
+
+  async #startDue(): Promise<void> {
+    if (this.#isStopping) return
+    await prepare(this.#deps)
+    const limit = IN_FLIGHT - this.#running.size
+    if (limit <= 0 || this.#isStopping) return
+    const messages = await leaseDue(this.#deps.db, {
+      by: this.#by,
+      now: this.#now(),
       leaseS: LEASE_S,
       perReceiver: PER_RECEIVER,
       limit,
-      busy: count(running.values()),
-    }
-    for (const message of await leaseDue(db, request)) start(message)
-  })
+      busy: count(this.#running.values()),
+    })
+    for (const message of messages) this.#start(message)
+  }
 
-  function start(message: Leased): void {
-    const work = attempt(deps, message, { by, now, signal: stop.signal })
+  #start(message: Leased): void {
+    const work = attempt(this.#deps, message, { by: this.#by, now: this.#now, signal: this.#stop.signal })
       .catch((error: unknown) =>
-        log.error({ err: error, event_id: message.eventId }, 'delivery not recorded'),
+        this.#deps.log.error({ err: error, event_id: message.eventId }, 'delivery not recorded'),
       )
       .finally(() => {
-        running.delete(work)
-        void next()
+        this.#running.delete(work)
+        void this.#next()
       })
-    running.set(work, message.receiver)
+    this.#running.set(work, message.receiver)
   }
 
-  /** Reads the outbox at once, because a finished delivery makes room for another message. */
-  function next(): Promise<void> {
-    return startDue().catch((error: unknown) => log.error({ err: error }, 'outbox could not be read'))
+  /**
+   * Reads the outbox without waiting for the poll interval, because a finished delivery makes room for another message.
+   */
+  #next(): Promise<void> {
+    return this.#read().catch((error: unknown) =>
+      this.#deps.log.error({ err: error }, 'outbox could not be read'),
+    )
   }
 
-  // Limits the reads when many approvals are opened in quick succession. One read covers all due messages.
-  const throttle = createThrottle({
-    work: next,
-    clock: { monotonicMs: () => performance.now() },
-    maxPauseMs: POLL_MS,
-  })
-  const wake = throttle.request
-
-  function purge(): void {
+  #purge(): void {
+    const { db, log } = this.#deps
     purgeMessages(db, KEEP).catch((error: unknown) => log.error({ err: error }, 'outbox could not be purged'))
   }
 
-  const listening = await db.listen(OUTBOX_CHANNEL, wake)
-  const timers = [setInterval(wake, POLL_MS), setInterval(purge, PURGE_MS)]
-  wake()
-  purge()
-  return {
-    wake,
-    async [Symbol.asyncDispose]() {
-      isStopping = true
-      for (const timer of timers) clearInterval(timer)
-      throttle[Symbol.dispose]()
-      await listening[Symbol.asyncDispose]()
-      const cut = setTimeout(() => stop.abort(), STOP_GRACE_MS)
-      await startDue()
-      await Promise.all(running.keys())
-      clearTimeout(cut)
-      stop.abort()
-    },
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#throttle[Symbol.dispose]()
+    await this.#listening?.[Symbol.asyncDispose]()
+    const cut = setTimeout(() => this.#stop.abort(), STOP_GRACE_MS)
+    await this.#read()
+    await Promise.all(this.#running.keys())
+    clearTimeout(cut)
+    this.#stop.abort()
   }
 }
 

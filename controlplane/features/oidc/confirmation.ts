@@ -5,7 +5,7 @@ import type { Db } from '../../db/query.ts'
 import { claimIdentity, releaseIdentity, type UserIdentity } from './identity-store.ts'
 import type { Provider } from './provider.ts'
 import { type IdentityState, identityState } from './rows.ts'
-import { SignInError } from './sign-in-error.ts'
+import { SignInError } from './sign-in/sign-in-error.ts'
 import type { ProviderUsers } from './users.ts'
 
 /**

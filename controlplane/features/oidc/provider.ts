@@ -2,9 +2,9 @@ import type * as Client from 'openid-client'
 import type { EgressProxy } from '../../egress-proxy.ts'
 import { resolveByDns } from '../gateways/dial.ts'
 import { createCheckedFetch } from './checked-fetch.ts'
-import { mergeClaims, namesGroups, type ProviderUser, readClaims } from './claims.ts'
 import type { OidcSettings } from './settings.ts'
-import { SignInError } from './sign-in-error.ts'
+import { mergeClaims, namesGroups, type ProviderUser, readClaims } from './sign-in/claims.ts'
+import { SignInError } from './sign-in/sign-in-error.ts'
 
 /** Tokens of the provider for later requests about the user. */
 export type ProviderTokens =

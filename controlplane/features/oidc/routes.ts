@@ -15,10 +15,10 @@ import { createRateWindow, type RateWindow } from '../../http/rate-window.ts'
 import { type Route, type RouteResult, route } from '../../http/route.ts'
 import { networkOf } from '../sessions/attempts.ts'
 import type { StartedSession } from '../sessions/service.ts'
-import { confirmationPage, PAGE_HEADERS } from './page.ts'
-import { SIGN_IN_LIFE_S } from './requests.ts'
 import type { Oidc } from './service.ts'
-import { SignInError } from './sign-in-error.ts'
+import { confirmationPage, PAGE_HEADERS } from './sign-in/page.ts'
+import { SIGN_IN_LIFE_S } from './sign-in/requests.ts'
+import { SignInError } from './sign-in/sign-in-error.ts'
 
 export type OidcRoutesDeps = {
   readonly oidc: Oidc | null

@@ -11,9 +11,9 @@ import {
   createConfirmation,
 } from './confirmation.ts'
 import { createProvider } from './provider.ts'
-import { createSignInRequests, type SignInRequests } from './requests.ts'
 import type { OidcSettings } from './settings.ts'
-import { createProviderSignIn, type ProviderSignIn } from './sign-in.ts'
+import { createSignInRequests, type SignInRequests } from './sign-in/requests.ts'
+import { createProviderSignIn, type ProviderSignIn } from './sign-in/service.ts'
 import { createProviderUsers } from './users.ts'
 
 export type Oidc = {

@@ -11,12 +11,12 @@ import {
 } from '../users/provider-accounts.ts'
 import { findUserByEmail, hasOtherOwner, lockUser, lockUserChanges, type UserRow } from '../users/rows.ts'
 import { type Access, accessOf } from './access.ts'
-import type { ProviderUser } from './claims.ts'
 import { deleteIdentity, findIdentity, saveIdentity, type UserIdentity } from './identity-store.ts'
 import type { Confirmed, ProviderTokens } from './provider.ts'
 import { findIdentityOf } from './rows.ts'
 import type { OidcSettings } from './settings.ts'
-import { SignInError } from './sign-in-error.ts'
+import type { ProviderUser } from './sign-in/claims.ts'
+import { SignInError } from './sign-in/sign-in-error.ts'
 
 export type ProviderUsersDeps = {
   readonly orgId: string

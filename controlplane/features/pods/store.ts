@@ -1,10 +1,7 @@
 import type { KnownPod, PodIdentityReport } from '../../../core/wire/operator/pods.ts'
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
-import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
-
-/** Payload of the notification on SYNC_CHANNEL after the operator reported deleted pods or claims. */
-export const PODS_PAYLOAD = 'pods'
+import { PODS_PAYLOAD, SYNC_CHANNEL } from '../../db/sync-channel.ts'
 
 /**
  * Time for which rows of deleted pods are kept. A day is sufficient: a token is valid for at most an hour, and the

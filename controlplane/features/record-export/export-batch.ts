@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { VERSION } from '../../version.ts'
 import type { Send, SendReply } from '../notifications/send.ts'
 import { readHeaders } from './headers.ts'
-import { otlpLogs, type QueuedRecord } from './otlp-logs.ts'
+import { otlpLogs, type QueuedRecord } from './otlp/logs.ts'
 import type { RecordExportSettings } from './settings.ts'
 
 /** Answer of a destination to one request. */

@@ -62,7 +62,9 @@ export async function listPending(
     [destination, without, limit],
   )
   return rows.map(({ outbox_position: position, queued_at: queuedAt, record_id: recordId, ...record }) => ({
-    ...{ position, queuedAt, recordId },
+    position,
+    queuedAt,
+    recordId,
     record: record.time === null ? null : { ...record, time: record.time.toISOString() },
   }))
 }

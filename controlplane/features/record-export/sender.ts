@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Db } from '../../db/query.ts'
 import { backOffMs } from './back-off.ts'
 import type { ExportBatch, ExportResult } from './export-batch.ts'
-import type { QueuedRecord } from './otlp-logs.ts'
+import type { QueuedRecord } from './otlp/logs.ts'
 import { listPending, type PendingRecord } from './rows.ts'
 import { backOff, noteFailure, noteSuccess, settle } from './store.ts'
 

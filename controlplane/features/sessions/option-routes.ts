@@ -4,7 +4,7 @@ import { hasCredentials } from '../../http/auth/authenticate.ts'
 import { userOf } from '../../http/auth/user-principal.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { Oidc } from '../oidc/service.ts'
-import type { OwnerLinks } from '../users/owner-links.ts'
+import type { OwnerLinks } from '../users/owner-links/service.ts'
 
 export type AuthOptionsDeps = {
   readonly oidc: Pick<Oidc, 'name'> | null

@@ -6,7 +6,7 @@ import type { Db, Query } from '../../db/query.ts'
 import { validationError } from '../../http/input.ts'
 import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
-import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot.ts'
+import { type ApprovalsBotDeps, refuseConnectorsBot } from '../chat/bot/bot.ts'
 import { getSetting, readSetting } from './rows.ts'
 import { deleteSetting, listSettings, putSetting, type StoredSetting } from './store.ts'
 

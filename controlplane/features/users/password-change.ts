@@ -7,7 +7,7 @@ import { actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { countPasswordCheck, deletePasswordChecks } from '../sessions/attempts.ts'
 import { endSessionsOf, type StartedSession, startSession } from '../sessions/service.ts'
-import { endApproverKeys } from './approver-keys.ts'
+import { endApproverKeys } from './approver-keys/service.ts'
 import { getUser, lockUser, type UserRow } from './rows.ts'
 import { setPasswordHash } from './store.ts'
 

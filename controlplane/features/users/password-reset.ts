@@ -6,7 +6,7 @@ import { recordEvent } from '../audit/events.ts'
 import { findIdentityOf } from '../oidc/rows.ts'
 import { deleteAccountAttempts } from '../sessions/attempts.ts'
 import { endSessionsOf } from '../sessions/service.ts'
-import { endApproverKeys } from './approver-keys.ts'
+import { endApproverKeys } from './approver-keys/service.ts'
 import { findUserByEmail, lockUser } from './rows.ts'
 import { setPasswordHash } from './store.ts'
 

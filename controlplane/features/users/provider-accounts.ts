@@ -3,7 +3,7 @@ import type { Query } from '../../db/query.ts'
 import { type Actor, systemActor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { endSessionsOf } from '../sessions/service.ts'
-import { endApproverKeys } from './approver-keys.ts'
+import { endApproverKeys } from './approver-keys/service.ts'
 import type { UserRow } from './rows.ts'
 import { insertUser, setPasswordHash, type UserInput, updateUser } from './store.ts'
 

@@ -10,7 +10,7 @@ import type { Actor } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { countRegistration, turnOf } from '../sessions/attempts.ts'
 import { takeInvitation } from './invitation-store.ts'
-import type { CheckedOwnerToken, OwnerLinks } from './owner-links.ts'
+import type { CheckedOwnerToken, OwnerLinks } from './owner-links/service.ts'
 import { hasOwner, hasUsers, type UserRow } from './rows.ts'
 import { insertUser, lockRegistrations } from './store.ts'
 

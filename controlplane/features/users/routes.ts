@@ -9,8 +9,8 @@ import {
   type UserView,
 } from '../../../core/wire/users.ts'
 import { type Route, route } from '../../http/route.ts'
-import { ownerOf } from './approver-key-routes.ts'
-import type { ApproverKeys, KeyOwner } from './approver-keys.ts'
+import { ownerOf } from './approver-keys/routes.ts'
+import type { ApproverKeys, KeyOwner } from './approver-keys/service.ts'
 import type { PendingInvitation } from './invitation-store.ts'
 import type { UserRow } from './rows.ts'
 import type { Users } from './service.ts'

@@ -10,7 +10,7 @@ import { actorOf } from '../audit/actor.ts'
 import { recordEvent } from '../audit/events.ts'
 import { findIdentityOf, identityState } from '../oidc/rows.ts'
 import { endSessionsOf } from '../sessions/service.ts'
-import { endApproverKeys } from './approver-keys.ts'
+import { endApproverKeys } from './approver-keys/service.ts'
 import { refuseGroupsBeyondOwn, refuseMoreThanOwn, rolesOf } from './assigned-roles.ts'
 import {
   deleteInvitation,

@@ -1,7 +1,7 @@
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import type { Query } from '../../db/query.ts'
-import { listLifted, readKillSwitches, type StoredKills } from '../../features/kill-switch/store.ts'
+import { listLifted, readKillSwitches, type StoredKills } from '../../features/kill-switch/rows.ts'
 import type { EpochRaiser } from '../epoch-raiser.ts'
 
 export type KillReading = {

@@ -3,7 +3,7 @@ import { matchKill, unionEffective } from '../../../core/decision/kill-switch/ki
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { KillAnnouncement, KillEntry, StateOrder } from '../../../core/wire/gateway/kill.ts'
 import { sha256Hex } from '../../../runtime/sha256.ts'
-import type { StoredKills } from '../../features/kill-switch/store.ts'
+import type { StoredKills } from '../../features/kill-switch/rows.ts'
 
 /** Kill state of one replica: the stored kill switches, and announced kill switches that are not stored yet. */
 export type KillState = {

@@ -14,7 +14,7 @@ import {
   connectorsToChat,
   MAX_CONNECTORS_TO_CHAT,
   TOO_MANY_TO_CHAT,
-} from '../../features/chat/bot.ts'
+} from '../../features/chat/bot/bot.ts'
 import { authOf } from '../../features/connectors/domains.ts'
 import { type ConnectorRow, listConnectors } from '../../features/connectors/rows.ts'
 import { listMinted, type MintedRow } from '../../features/credentials/rows.ts'

@@ -1,10 +1,7 @@
 import type { Logger } from 'pino'
 import { CHANGES_CHANNEL } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
-import { SYNC_CHANNEL } from '../../db/sync-channel.ts'
-import { PROCESSES_PAYLOAD } from '../../features/gateways/process-store.ts'
-import { KILL_PAYLOAD } from '../../features/kill-switch/store.ts'
-import { PODS_PAYLOAD } from '../../features/pods/store.ts'
+import { KILL_PAYLOAD, PODS_PAYLOAD, PROCESSES_PAYLOAD, SYNC_CHANNEL } from '../../db/sync-channel.ts'
 import { MAILBOX_PAYLOAD } from '../replica-mailbox-store.ts'
 
 export type WatchDeps = {

@@ -12,6 +12,7 @@ export const InstallationKey = z.object({
   key: z.string().regex(/^[\w-]{43}$/),
 })
 export type InstallationKey = z.infer<typeof InstallationKey>
+export type ChallengeReply = z.infer<typeof ChallengeReply>
 
 /** Nonce of a challenge: 32 random bytes as base64url, different for each challenge. */
 export const ProofNonce = z.string().regex(/^[\w-]{43}$/, 'must be 32 bytes as base64url')

@@ -91,6 +91,7 @@ export type RegisterReply = z.infer<typeof RegisterReply>
 export type LoginBody = z.input<typeof LoginBody>
 export type SessionReply = z.infer<typeof SessionReply>
 export type PasswordBody = z.input<typeof PasswordBody>
+export type OwnerLinkReply = z.infer<typeof OwnerLinkReply>
 export type PasswordReply = z.infer<typeof PasswordReply>
 export type RedeemOwnerLinkBody = z.input<typeof RedeemOwnerLinkBody>
 export type EditingMode = z.infer<typeof EditingMode>

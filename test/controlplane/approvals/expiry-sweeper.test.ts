@@ -3,7 +3,7 @@ import { newId } from '../../../controlplane/crypto/ids.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db, Query } from '../../../controlplane/db/query.ts'
-import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry.ts'
+import { ExpirySweeper } from '../../../controlplane/features/approvals/expiry/service.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
@@ -58,7 +58,7 @@ function paused(before: () => Promise<unknown>, until: Promise<unknown>): Db {
 test('an approval that is opened while a sweep runs is swept within seconds', async () => {
   const [looked, isOpened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow = paused(async () => looked.resolve(), isOpened.promise)
-  using sweeper = createExpirySweeper({ db: slow, log })
+  using sweeper = new ExpirySweeper({ db: slow, log })
   await looked.promise
   const id = await open(0)
   sweeper.wake()
@@ -69,14 +69,14 @@ test('an approval that is opened while a sweep runs is swept within seconds', as
 test('an approval whose time ends while a sweep runs is swept within seconds', async () => {
   const id = await open(3_600)
   const end = () => db.query('update approvals set expires_at = clock_timestamp() where id = $1', [id])
-  using _ = createExpirySweeper({ db: paused(end, Promise.resolve()), log })
+  using _ = new ExpirySweeper({ db: paused(end, Promise.resolve()), log })
   await untilExpired(id)
 })
 
 test('approvals that are opened in quick succession do not postpone a sweep', async () => {
   const looked = Promise.withResolvers<void>()
   const found = paused(async () => looked.resolve(), Promise.resolve())
-  using sweeper = createExpirySweeper({ db: found, log })
+  using sweeper = new ExpirySweeper({ db: found, log })
   await looked.promise
   const id = await open(0)
   const opening = setInterval(() => sweeper.wake(), 100)

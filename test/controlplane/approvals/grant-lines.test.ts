@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { grantLines } from '../../../controlplane/features/explain/grant-lines.ts'
+import { grantLines } from '../../../controlplane/features/permissions/grant-lines.ts'
 
 type Given = Parameters<typeof grantLines>
 

@@ -84,6 +84,26 @@ describe('the structure check', () => {
     expect(featureViolations([sourceFile('controlplane/features/a/service.ts', text)])).toEqual([])
   })
 
+  it.each([
+    ['controlplane/sync/hub.ts', "import { x } from '../features/b/store.ts'", 1],
+    ['controlplane/config.ts', "import { x } from './features/b/c/settings.ts'", 0],
+    ['controlplane/config.ts', "import { x } from './features/b/store.ts'", 1],
+    ['controlplane/caller-services.ts', "import { createX } from './features/b/x.ts'", 0],
+  ])('bounds what %s imports of a feature: %s', (path, text, expected) => {
+    expect(featureViolations([sourceFile(path, text)])).toHaveLength(expected)
+  })
+
+  it('reports a folder of a feature with more than 12 files', () => {
+    const folder = (count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        sourceFile(`controlplane/features/a/b/file-${index}.ts`, ''),
+      )
+    expect(featureViolations(folder(12))).toEqual([])
+    expect(featureViolations(folder(13)).map(({ path, message }) => `${path} ${message}`)).toEqual([
+      expect.stringMatching(/^controlplane\/features\/a\/b has 13 source files/),
+    ])
+  })
+
   it('reports a write in the rows of a feature', () => {
     const rows = sourceFile(
       'controlplane/features/a/rows.ts',

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
-import { createGithubAppNarrowMint } from '../../../controlplane/features/credentials/minting/github-app-narrow.ts'
+import { createGithubAppNarrowMint } from '../../../controlplane/features/credentials/minting/narrowing/github-app.ts'
 import type { CheckedFetch } from '../../../controlplane/features/oidc/checked-fetch.ts'
 import { CredentialSpec } from '../../../core/crd/credential-spec.ts'
 

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createFileWatch } from '../../../controlplane/features/credentials/local/file-watch.ts'
+import { FileWatch } from '../../../controlplane/features/credentials/local/file-watch.ts'
 import { readLocalSource } from '../../../controlplane/features/credentials/local/local-source.ts'
 import { readExec } from '../../../controlplane/features/credentials/local/read-exec.ts'
 import {
@@ -240,7 +240,7 @@ describe('a file', () => {
     writeFileSync(path, 'a')
     symlinkSync(path, link)
     const changed: string[] = []
-    using watch = createFileWatch((id) => changed.push(id), 20)
+    using watch = new FileWatch((id) => changed.push(id), 20)
     watch.follow(
       new Map([
         ['one', path],

@@ -4,15 +4,15 @@ import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import { MintError } from '../../../controlplane/features/credentials/minting/mint.ts'
 import type {
   Narrowed,
   NarrowRequest,
-} from '../../../controlplane/features/credentials/minting/github-app-narrow.ts'
-import { MintError } from '../../../controlplane/features/credentials/minting/mint.ts'
+} from '../../../controlplane/features/credentials/minting/narrowing/github-app.ts'
 import {
   createNarrowedTokens,
   type NarrowedTokens,
-} from '../../../controlplane/features/credentials/minting/narrowed-tokens.ts'
+} from '../../../controlplane/features/credentials/minting/narrowing/narrowed-tokens.ts'
 import { storeMinted, storeMintFailure } from '../../../controlplane/features/credentials/minting/store.ts'
 import { getMinted, type MintedRow, sourceHash } from '../../../controlplane/features/credentials/rows.ts'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'

@@ -5,7 +5,7 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { type Mint, MintError, type Minted } from '../../../controlplane/features/credentials/minting/mint.ts'
-import { createRefresher } from '../../../controlplane/features/credentials/minting/refresher.ts'
+import { Refresher } from '../../../controlplane/features/credentials/minting/refresher.ts'
 import { timesOf } from '../../../controlplane/features/credentials/minting/times.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
@@ -78,7 +78,7 @@ async function exchanged(
   const keyring = {
     ...{ open, seal: (text: string) => ({ text }), derive: () => Buffer.from('key') },
   }
-  await using _refresher = await createRefresher({
+  await using _refresher = await Refresher.start({
     ...{ db: own, orgId, log, mint, random: () => 0 },
     keyring,
   } as never)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createScopeCache } from '../../../controlplane/features/credentials/minting/scope-cache.ts'
+import { createScopeCache } from '../../../controlplane/features/credentials/minting/narrowing/scope-cache.ts'
 
 const connector = { id: 'con_1', name: 'default/a' }
 

@@ -249,7 +249,7 @@ describe('the cleanup', () => {
   })
 
   test('ran by itself when the last one was a day ago', async () => {
-    const { createRetention } = await import('../../../controlplane/features/maintenance/retention.ts')
+    const { createRetention } = await import('../../../controlplane/features/maintenance/service.ts')
     const { openDb } = await import('../../../controlplane/db/open.ts')
     const { pino } = await import('pino')
     const log = pino({ level: 'silent' })

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { exposition, type MetricsState } from '../../../controlplane/features/health/metrics-exposition.ts'
+import {
+  exposition,
+  type MetricsState,
+} from '../../../controlplane/features/maintenance/metrics-exposition.ts'
 import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 
 const PROCESS: GatewayProcess = {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createControlPlaneMetrics } from '../../../controlplane/features/health/metrics.ts'
+import { createControlPlaneMetrics } from '../../../controlplane/features/maintenance/metrics.ts'
 import { type Replica, startWorld, type World } from '../sync/harness.ts'
 import { createManifests, type Manifests } from './manifests.ts'
 

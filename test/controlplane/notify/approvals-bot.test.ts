@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MAX_CONNECTORS_TO_CHAT } from '../../../controlplane/features/chat/bot.ts'
+import { MAX_CONNECTORS_TO_CHAT } from '../../../controlplane/features/chat/bot/bot.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'

@@ -1,10 +1,10 @@
+import { waitAfter } from '../../../controlplane/features/notifications/retry-schedule.ts'
 import { createServer } from 'node:net'
 import { pino } from 'pino'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Deliver, Delivery } from '../../../controlplane/features/notifications/delivery.ts'
-import { createOutbox } from '../../../controlplane/features/notifications/outbox.ts'
-import { waitAfter } from '../../../controlplane/features/notifications/retry-schedule.ts'
+import { Outbox } from '../../../controlplane/features/notifications/outbox.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import {
@@ -469,7 +469,7 @@ test('a message that becomes obsolete after a failed attempt has failed, and kee
   const deliver: Deliver = async () =>
     failures.shift() ?? { outcome: 'obsolete', why: 'the approval has ended' }
   const clock = fakeClock()
-  await using outbox = await createOutbox({
+  await using outbox = await Outbox.start({
     ...{ db: world.db, log: pino({ level: 'silent' }), now: clock.now, random: () => 0 },
     deliver: {
       webhook: deliver,

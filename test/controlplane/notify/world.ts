@@ -5,7 +5,7 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import type { Deliver } from '../../../controlplane/features/notifications/delivery.ts'
-import { createOutbox, type Outbox } from '../../../controlplane/features/notifications/outbox.ts'
+import { Outbox } from '../../../controlplane/features/notifications/outbox.ts'
 import { createSender, type SenderOptions } from '../../../controlplane/features/notifications/send.ts'
 import {
   createNotifications,
@@ -58,7 +58,7 @@ export async function startWorld(postgres: TestPostgres): Promise<World> {
         webhook: createWebhookDelivery({ send, keyring, secret, tokenFor }),
         ...{ chat_post: unused, chat_update: unused, chat_tell: unused, hold_notice: unused },
       }
-      const outbox = await createOutbox({ db, log, deliver, random: () => 0, ...(now && { now }) })
+      const outbox = await Outbox.start({ db, log, deliver, random: () => 0, ...(now && { now }) })
       started.push(outbox)
       return outbox
     },

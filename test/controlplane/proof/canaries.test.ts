@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createKeyring } from '../../../controlplane/crypto/keyring.ts'
-import { loadSigningKeys } from '../../../controlplane/crypto/signing-keys.ts'
 import { dump } from '../../../controlplane/db/dump.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
+import { loadSigningKeys } from '../../../controlplane/features/actions/tokens/signing-keys.ts'
 import type { ControlPlaneProcess } from '../../support/control-plane-process.ts'
 import {
   type DurableInstallation,

@@ -5,10 +5,7 @@ import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
-import {
-  createAgentKeyUse,
-  type KeyUse,
-} from '../../../controlplane/features/authentication/agent-key-use.ts'
+import { createAgentKeyUse, type KeyUse } from '../../../controlplane/features/agents/key-use.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createHealth } from '../../../controlplane/features/health/service.ts'
+import { createHealth } from '../../../controlplane/features/maintenance/health.ts'
 
 /** Database that counts locks of a row. */
 function counting() {

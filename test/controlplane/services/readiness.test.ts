@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../../../controlplane/db/query.ts'
-import { createHealth } from '../../../controlplane/features/health/service.ts'
+import { createHealth } from '../../../controlplane/features/maintenance/health.ts'
 
 test('concurrent readiness checks share one query of the database', async () => {
   let asked = 0

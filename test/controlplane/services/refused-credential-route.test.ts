@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
-import { credentials, narrowedToken } from '../../../controlplane/features/gateways/credential-routes.ts'
+import {
+  credentials,
+  narrowedToken,
+} from '../../../controlplane/features/gateways/processes/credential-routes.ts'
 import type { Principal } from '../../../controlplane/http/route.ts'
 import type { SectionLibrary } from '../../../controlplane/sync/sections/library.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MAX_CONNECTORS_TO_CHAT } from '../../../controlplane/features/chat/bot.ts'
+import { MAX_CONNECTORS_TO_CHAT } from '../../../controlplane/features/chat/bot/bot.ts'
 import { approvalsChannelPolicies } from '../../../controlplane/sync/sections/approvals-channel-policies.ts'
 import { PolicyDocument } from '../../../core/crd/policy/policy-document.ts'
 

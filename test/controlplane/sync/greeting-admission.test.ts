@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createGreetingAdmission } from '../../../controlplane/sync/greeting-admission.ts'
+import { GreetingAdmission } from '../../../controlplane/sync/greeting-admission.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { seeded } from '../../support/proof.ts'
 
@@ -8,7 +8,7 @@ const FLEET = 5_000
 function admissionAt(start = 0) {
   const at = { ms: start }
   let storms = 0
-  const admission = createGreetingAdmission({
+  const admission = new GreetingAdmission({
     clock: { monotonicMs: () => at.ms },
     random: seeded(1),
     onStorm: () => {

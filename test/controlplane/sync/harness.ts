@@ -9,13 +9,13 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createScopedQuery, type ScopedReads } from '../../../controlplane/db/scoped-query.ts'
-import { actionCancellation } from '../../../controlplane/features/actions/cancellation.ts'
+import { actionCancellation } from '../../../controlplane/features/actions/cancellation/service.ts'
 import { heldExecutions } from '../../../controlplane/features/actions/executions/held.ts'
 import type { ClusterGroups } from '../../../controlplane/features/approvals/answers/answerable-sets.ts'
 import type { ConfirmAnswer } from '../../../controlplane/features/approvals/answers/earlier-answers.ts'
+import { createCancelKilled } from '../../../controlplane/features/approvals/cancellation/service.ts'
 import { createPolicyExceptions } from '../../../controlplane/features/approvals/exceptions/service.ts'
-import { createExpirySweeper } from '../../../controlplane/features/approvals/expiry.ts'
-import { createCancelKilled } from '../../../controlplane/features/approvals/kill-cancellation.ts'
+import { ExpirySweeper } from '../../../controlplane/features/approvals/expiry/service.ts'
 import { createApprovalRoutes } from '../../../controlplane/features/approvals/routes.ts'
 import { createApprovals } from '../../../controlplane/features/approvals/service.ts'
 import {
@@ -24,11 +24,9 @@ import {
 } from '../../../controlplane/features/authentication/cluster/group-members.ts'
 import { createIdentities } from '../../../controlplane/features/authentication/service.ts'
 import { createCommands } from '../../../controlplane/features/commands/service.ts'
-import { createExplainRoutes } from '../../../controlplane/features/explain/routes.ts'
-import { createExplain } from '../../../controlplane/features/explain/service.ts'
-import { findHandleOwners } from '../../../controlplane/features/gateways/handle-store.ts'
-import { leaseSlots } from '../../../controlplane/features/gateways/quota-lease-store.ts'
-import { createGatewayRoutes } from '../../../controlplane/features/gateways/routes.ts'
+import { findHandleOwners } from '../../../controlplane/features/gateways/processes/handle-store.ts'
+import { leaseSlots } from '../../../controlplane/features/gateways/processes/quota-lease-store.ts'
+import { createGatewayRoutes } from '../../../controlplane/features/gateways/processes/routes.ts'
 import { findGatewayByName, getGateway } from '../../../controlplane/features/gateways/rows.ts'
 import { createProcessOwners } from '../../../controlplane/features/gateways/service.ts'
 import { upsertGateway } from '../../../controlplane/features/gateways/store.ts'
@@ -37,6 +35,8 @@ import { createKillSwitchRoutes } from '../../../controlplane/features/kill-swit
 import { createKillSwitch, type KillWaits } from '../../../controlplane/features/kill-switch/service.ts'
 import { createOperatorRoutes } from '../../../controlplane/features/manifests/routes.ts'
 import { createManifests } from '../../../controlplane/features/manifests/service.ts'
+import { createExplain } from '../../../controlplane/features/permissions/explain.ts'
+import { createExplainRoutes } from '../../../controlplane/features/permissions/explain-routes.ts'
 import { createPodReports } from '../../../controlplane/features/pods/service.ts'
 import { createPolicyCheck } from '../../../controlplane/features/policies/check.ts'
 import { createRecords } from '../../../controlplane/features/traffic/ingest.ts'
@@ -167,9 +167,15 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
     ...{ db, hub, orgId, clock, log, cancelKilled },
     ...(given.waits && { waits: given.waits }),
   })
-  const sweeper = createExpirySweeper({ db, log })
+  const sweeper = new ExpirySweeper({ db, log })
   const approvals = createApprovals({
-    ...{ db, orgId, announcedKills: hub.kill.announced, executions: heldExecutions, onOpened: sweeper.wake },
+    ...{
+      db,
+      orgId,
+      announcedKills: hub.kill.announced,
+      executions: heldExecutions,
+      onOpened: () => sweeper.wake(),
+    },
     platformNamespaces: new Set(['platform']),
     clusterGroups: given.clusterGroups,
     confirmAnswer: given.confirmAnswer?.(db),
@@ -249,7 +255,7 @@ async function startReplica(given: ReplicaOptions & { databaseUrl: string; clock
         approverKey: async () => undefined,
         agentKey: async () => undefined,
         ownProcesses,
-        admitStream: hub.admission.admit,
+        admitStream: () => hub.admission.admit(),
         gatewayToken: createIdentities({
           db,
           podToken: null,

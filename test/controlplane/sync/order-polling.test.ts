@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createOrderRelay } from '../../../controlplane/sync/order-relay.ts'
+import { createOrderRelay } from '../../../controlplane/sync/orders/relay.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 
 test('polls do not add up while the database is slow', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createRecentlyDisconnected } from '../../../controlplane/sync/recently-disconnected.ts'
-import { indexProcesses, type StoredProcess } from '../../../controlplane/sync/stored-processes.ts'
+import { createRecentlyDisconnected } from '../../../controlplane/sync/processes/recently-disconnected.ts'
+import { indexProcesses, type StoredProcess } from '../../../controlplane/sync/processes/stored-processes.ts'
 
 const POD_A = 'pod:a'
 const POD_B = 'pod:b'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createThrottle } from '../../../controlplane/sync/throttle.ts'
+import { Throttle } from '../../../controlplane/sync/throttle.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers())
 function start(durationMs: number) {
   let now = 0
   let runs = 0
-  const throttle = createThrottle({
+  const throttle = new Throttle({
     work: () => {
       now += durationMs
       runs += 1

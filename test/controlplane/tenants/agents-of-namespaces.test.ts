@@ -46,6 +46,18 @@ test('an agent of a namespace with audit:read reads the events of its namespace'
   expect([all.text.includes('omega'), all.text.includes('alpha')]).toEqual([true, true])
 })
 
+test('the events of an action of the v1 API belong to the namespace of its agent', async () => {
+  const { body } = await own('POST', '/api/v1/actions', { action_spec: ALLOWED })
+  const id = at(body, 'action_request_id')
+  const read = async (call: Call) => {
+    const reply = await call('GET', '/api/v1/audit/events?limit=500')
+    const events = reply.body['events'] as Record<string, unknown>[]
+    return events.filter((event) => event['action_request_id'] === id).map((event) => event['event_type'])
+  }
+  expect((await read(own)).sort()).toEqual(['action.denied', 'action.requested'])
+  expect(await read(other)).toEqual([])
+})
+
 test.each([[{}], [{ scope: 'all' }], [{ scope: ' ALL ' }]])(
   'a kill switch of an agent for everything (%j) covers its namespace, and its lift only that',
   async (scope) => {

@@ -2,13 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
-import {
-  listOffers,
-  offerOrder,
-  takeOrder,
-} from '../../../controlplane/features/actions/executions/order-store.ts'
-import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/order-relay.ts'
-import { createOrderBook, type Order } from '../../../controlplane/sync/orders.ts'
+import { type Order, OrderBook } from '../../../controlplane/sync/orders/orders.ts'
+import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/orders/relay.ts'
+import { listOffers, offerOrder, takeOrder } from '../../../controlplane/sync/orders/store.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
@@ -29,12 +25,12 @@ afterAll(async () => {
 
 /** A replica as far as orders go: its real order book, and gateways that are said to be connected to it. */
 async function replica(...gateways: string[]): Promise<{ relay: OrderRelay; sent: Order[] }> {
-  const book = createOrderBook()
+  const book = new OrderBook()
   const sent: Order[] = []
   const hub = {
     isHere: (gatewayId: string) => gateways.includes(gatewayId),
     connected: () => new Set(gateways),
-    settle: book.settle,
+    settle: book.settle.bind(book),
     orders: book,
     execute(gatewayId: string, order: Order) {
       if (!gateways.includes(gatewayId)) return null

@@ -1,9 +1,9 @@
 import { sha256Hex } from '../../../../runtime/sha256.ts'
 import type { Query } from '../../../db/query.ts'
 import { getUsableApproval } from '../../approvals/rows.ts'
-import { type Evaluated, type EvaluationDeps, evaluateAction } from '../evaluation.ts'
 import type { ActionRow } from '../rows.ts'
 import type { ActionRulesSource } from '../rules.ts'
+import { type Evaluated, type EvaluationDeps, evaluateAction } from '../submission/evaluation.ts'
 
 /**
  * Returns a hash of the rules that decided the action, and of the gateway and connectors for it. An approval of the

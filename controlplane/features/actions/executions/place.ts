@@ -2,9 +2,9 @@ import { type ActionRequest, requestOfAction } from '../../../../core/connectors
 import { ChaperoneError } from '../../../../core/errors.ts'
 import { isRefusal } from '../../../../core/request/canonical.ts'
 import { validationError } from '../../../http/input.ts'
-import { type EvaluationDeps, executeSpec, type Place, placeOf } from '../evaluation.ts'
 import type { ActionRow } from '../rows.ts'
 import type { ActionRulesSource } from '../rules.ts'
+import { type EvaluationDeps, executeSpec, type Place, placeOf } from '../submission/evaluation.ts'
 import { fileProblem } from './file-actions.ts'
 
 export type ExecutionPlaceDeps = Pick<EvaluationDeps, 'knownAction'> & {

@@ -1,16 +1,11 @@
 import type { Logger } from 'pino'
 import type { Keyring } from '../../../crypto/keyring.ts'
-import {
-  loadSigningKeys,
-  newSigningKey,
-  type SigningKey,
-  type SigningKeys,
-} from '../../../crypto/signing-keys.ts'
 import { bumpVersion } from '../../../db/config-version.ts'
 import type { Db } from '../../../db/query.ts'
 import type { Actor } from '../../audit/actor.ts'
 import { recordEvent } from '../../audit/events.ts'
 import { insertSigningKey, retireSigningKeys } from './signing-key-store.ts'
+import { loadSigningKeys, newSigningKey, type SigningKey, type SigningKeys } from './signing-keys.ts'
 
 export type TokenKeysDeps = {
   readonly db: Db

@@ -14,12 +14,12 @@ import { sha256Hex } from '../../../../runtime/sha256.ts'
 import { sleep } from '../../../../runtime/sleep.ts'
 import { createBatcher } from '../../../batcher.ts'
 import { pooledRandom } from '../../../crypto/random.ts'
-import type { SigningKey } from '../../../crypto/signing-keys.ts'
 import type { Db } from '../../../db/query.ts'
 import { isAnswerLost, isUnavailable } from '../../../db/unavailable.ts'
 import type { ActionRow } from '../rows.ts'
 import type { TokenKeys } from './keys.ts'
 import { type Spending, type Spent, spendNonces } from './nonce-store.ts'
+import type { SigningKey } from './signing-keys.ts'
 
 /** Action for which a token is signed. The database supplies the times of the token. */
 export type TokenSubject = {

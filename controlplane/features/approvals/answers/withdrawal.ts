@@ -4,13 +4,13 @@ import { covers, type Namespaces } from '../../../../core/wire/access/rights.ts'
 import type { ApprovalStatus } from '../../../../core/wire/gateway/internal.ts'
 import { LIMITS } from '../../../../core/wire/limits.ts'
 import type { Query } from '../../../db/query.ts'
-import type { CancelApprovedAction } from '../../actions/cancellation.ts'
+import type { CancelApprovedAction } from '../../actions/cancellation/service.ts'
 import type { Actor } from '../../audit/actor.ts'
 import { recordEvent } from '../../audit/events.ts'
-import { outdateCard } from '../../chat/card-nonce.ts'
+import { outdateCard } from '../../chat/card/nonce.ts'
+import { cancelApprovals } from '../cancellation/store.ts'
 import { endGrant } from '../grants/end-grant.ts'
 import { findGrantIdsOf } from '../grants/store.ts'
-import { cancelApprovals } from '../kill-cancellation-store.ts'
 import type { ApprovalRow } from '../rows.ts'
 import { lockApproval } from '../store.ts'
 import { dropVoidAnswers, isUnused } from './store.ts'
@@ -50,7 +50,10 @@ export async function withdraw(
   else await cancel(q, row, { orgId, given })
   const status = row.status === 'approved' ? 'cancelled' : row.status
   await recordEvent(q, {
-    ...{ orgId, actor: given.actor, agentId: row.agentId, actionRequestId: row.actId },
+    orgId,
+    actor: given.actor,
+    agentId: row.agentId,
+    actionRequestId: row.actId,
     type: 'approval.withdrawn',
     details: { ...detailsOf(row, given), approval_status: status },
   })
@@ -91,11 +94,17 @@ async function cancel(
   await cancelApprovals(q, [row.id], { by, via, note })
   if (row.kind === 'hold') return
   await recordEvent(q, {
-    ...{ orgId, actor, agentId: row.agentId, actionRequestId: row.actId },
+    orgId,
+    actor,
+    agentId: row.agentId,
+    actionRequestId: row.actId,
     type: 'action.cancelled',
     details: {
-      ...{ action_type: row.card.action_type, previous_status: 'allowed', approval_id: row.id },
-      ...{ reason: note, cancelled_by: by },
+      action_type: row.card.action_type,
+      previous_status: 'allowed',
+      approval_id: row.id,
+      reason: note,
+      cancelled_by: by,
     },
   })
 }

@@ -142,7 +142,11 @@ function factsOf({ id, agent, card }: ApprovalRow): ExceptionFacts {
   const { action_type: actionType, connector, target, parameters, method, host, path, access_request } = card
   const isRequest = access_request !== true && method !== null && host !== null && path !== null
   return {
-    ...{ approvalId: id, agent, actionType, target, parameters },
+    approvalId: id,
+    agent,
+    actionType,
+    target,
+    parameters,
     connector: connector ?? actionType.split('.')[0] ?? '',
     request: isRequest ? { method, host, path } : null,
   }

@@ -2,7 +2,7 @@ import { LIMITS } from '../../../../core/wire/limits.ts'
 import type { Query } from '../../../db/query.ts'
 import type { Actor } from '../../audit/actor.ts'
 import { recordEvent } from '../../audit/events.ts'
-import { cancelApprovals } from '../kill-cancellation-store.ts'
+import { cancelApprovals } from '../cancellation/store.ts'
 import { detailsOf } from './make-grant.ts'
 import { lockUnspentHolds, revokeGrant } from './store.ts'
 

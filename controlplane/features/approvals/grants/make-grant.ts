@@ -47,7 +47,12 @@ export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
   const { request } = grant
   const { values, isExact, query } = valuesOf(row, request)
   const stored = await insertGrant(q, {
-    ...{ orgId, gatewayId, agentId, createdBy: by, answers: [answer], parameters: values },
+    orgId,
+    gatewayId,
+    agentId,
+    createdBy: by,
+    answers: [answer],
+    parameters: values,
     approvalId: row.id,
     agent: row.agent,
     claimUid: card.instance?.claim_uid ?? null,

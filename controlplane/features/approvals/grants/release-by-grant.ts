@@ -4,7 +4,7 @@ import { sha256Hex } from '../../../../runtime/sha256.ts'
 import type { Query } from '../../../db/query.ts'
 import { agentActor } from '../../audit/actor.ts'
 import { recordEvents } from '../../audit/events.ts'
-import { cardFacts, type IdentifiedHold } from '../hold-input.ts'
+import { cardFacts, type IdentifiedHold } from '../holds/input.ts'
 import type { ApprovalRow } from '../rows.ts'
 import { insertApprovedHold } from '../store.ts'
 import { holdingPolicies } from './grants.ts'
@@ -51,7 +51,11 @@ export async function releaseByGrant(
   const grant = await takeGrant(q, key, confirmedGrants)
   if (grant === undefined) return undefined
   const row = await insertApprovedHold(q, {
-    ...{ orgId, binding, gatewayId: owner.gatewayId, agent: body.agent, actId: body.act_id },
+    orgId,
+    binding,
+    gatewayId: owner.gatewayId,
+    agent: body.agent,
+    actId: body.act_id,
     card: cardFacts(input),
     by: grant.createdBy,
     via: 'grant',

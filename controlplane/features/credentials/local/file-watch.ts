@@ -5,60 +5,63 @@ import { stat } from 'node:fs/promises'
  */
 const POLL_MS = 1_000
 
-/** Polls the files of Connectors for changes. */
-export type FileWatch = Disposable & {
+type Watched = { readonly path: string; signature: string | null; isBusy: boolean }
+
+/** Polls the files of Connectors for changes until disposed. */
+export class FileWatch implements Disposable {
+  readonly #onChange: (connectorId: string) => void
+  readonly #timer: NodeJS.Timeout
+  #watched = new Map<string, Watched>()
+
+  /**
+   * @param onChange Called with the id of a Connector after the first poll of its file, and whenever the file was
+   *   written, replaced, created or deleted.
+   */
+  constructor(onChange: (connectorId: string) => void, pollMs = POLL_MS) {
+    this.#onChange = onChange
+    this.#timer = setInterval(() => {
+      for (const [id, file] of this.#watched) void this.#poll(id, file)
+    }, pollMs)
+  }
+
   /** Replaces the watched files, given by the id of the Connector. Polls new files at once. */
-  follow(files: ReadonlyMap<string, string>): void
+  follow(files: ReadonlyMap<string, string>): void {
+    const before = this.#watched
+    this.#watched = new Map()
+    for (const [id, path] of files) {
+      const known = before.get(id)
+      const file = known?.path === path ? known : { path, signature: null, isBusy: false }
+      this.#watched.set(id, file)
+      if (file !== known) void this.#poll(id, file)
+    }
+  }
+
   /**
    * Reports whether the file of the Connector was polled at least once. After the first poll, `onChange` reports
    * every later change of the file.
    */
-  isPolled(connectorId: string): boolean
-}
-
-type Watched = { readonly path: string; signature: string | null; isBusy: boolean }
-
-/**
- * @param onChange Called with the id of a Connector after the first poll of its file, and whenever the file was
- *   written, replaced, created or deleted.
- */
-export function createFileWatch(onChange: (connectorId: string) => void, pollMs = POLL_MS): FileWatch {
-  let watched = new Map<string, Watched>()
+  isPolled(connectorId: string): boolean {
+    return (this.#watched.get(connectorId)?.signature ?? null) !== null
+  }
 
   /**
    * Polls one file. Polls of different files do not wait for each other, so a volume that does not answer delays no
    * other file.
    */
-  async function poll(id: string, file: Watched): Promise<void> {
+  async #poll(id: string, file: Watched): Promise<void> {
     if (file.isBusy) return
     file.isBusy = true
     const signature = await signatureOf(file.path)
     file.isBusy = false
     // `follow` may have replaced the watched files during the poll.
-    if (watched.get(id) !== file || signature === file.signature) return
+    if (this.#watched.get(id) !== file || signature === file.signature) return
     file.signature = signature
-    onChange(id)
+    this.#onChange(id)
   }
 
-  const timer = setInterval(() => {
-    for (const [id, file] of watched) void poll(id, file)
-  }, pollMs)
-  return {
-    follow(files) {
-      const before = watched
-      watched = new Map()
-      for (const [id, path] of files) {
-        const known = before.get(id)
-        const file = known?.path === path ? known : { path, signature: null, isBusy: false }
-        watched.set(id, file)
-        if (file !== known) void poll(id, file)
-      }
-    },
-    isPolled: (id) => (watched.get(id)?.signature ?? null) !== null,
-    [Symbol.dispose]() {
-      clearInterval(timer)
-      watched = new Map()
-    },
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+    this.#watched = new Map()
   }
 }
 

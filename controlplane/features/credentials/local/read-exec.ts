@@ -64,7 +64,9 @@ function environmentOf({ env }: ExecSourceSpec, environment: Environment): NodeJ
     // A command must not be found by a relative entry of PATH, because an agent may write to that folder.
     PATH: (environment['PATH'] ?? '').split(':').filter(isAbsolute).join(':'),
     KUBERNETES_EXEC_INFO: JSON.stringify({
-      ...{ apiVersion: API_VERSION, kind: 'ExecCredential', spec: { interactive: false } },
+      apiVersion: API_VERSION,
+      kind: 'ExecCredential',
+      spec: { interactive: false },
     }),
     ...Object.fromEntries(env.map(({ name, value }) => [name, value])),
   }
@@ -76,7 +78,11 @@ function run({ command, args }: ExecSourceSpec, env: NodeJS.ProcessEnv, limits: 
     // `detached` starts a new process group without a terminal, so that the command can be killed together with its
     // children.
     const child = spawn(command, args, {
-      ...{ env, cwd: '/', shell: false, detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
+      env,
+      cwd: '/',
+      shell: false,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
     })
     const chunks: Buffer[] = []
     let size = 0

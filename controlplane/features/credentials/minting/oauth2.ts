@@ -47,7 +47,8 @@ export function createOAuth2Mint(
       if (error instanceof MintError) throw error
       const rotated = oauth2.grant === 'refresh_token' ? refreshTokenIn(error) : null
       throw failure(error, {
-        ...{ oauth2, rotated },
+        oauth2,
+        rotated,
         secrets: formsOf(oauth2, [...Object.values(secrets), request.rotated, rotated]),
       })
     }

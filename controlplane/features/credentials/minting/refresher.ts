@@ -1,35 +1,8 @@
-import type { Logger } from 'pino'
-import { hasLocalSource } from '../../../../core/crd/credential-spec.ts'
-import type { Keyring } from '../../../crypto/keyring.ts'
-import type { Sealed } from '../../../crypto/sealed.ts'
-import { sealedPlace } from '../../../crypto/sealed-places.ts'
-import { bumpVersion, CHANGES_CHANNEL } from '../../../db/config-version.ts'
-import type { Db } from '../../../db/query.ts'
-import { systemActor } from '../../audit/actor.ts'
-import { recordEvent } from '../../audit/events.ts'
+import { CHANGES_CHANNEL } from '../../../db/config-version.ts'
 import { type ConnectorRow, listConnectors } from '../../connectors/rows.ts'
-import { createRereads, type Rereads } from '../local/rereads.ts'
-import { hasMinted, listMinted, type MintedRow, sourceHash } from '../rows.ts'
-import { type Mint, MintError, type Minted, type MintRequest } from './mint.ts'
-import { claimMinted, storeMinted, storeMintFailure } from './store.ts'
-import { MIN_LIFETIME_MS, retryDelayMs, timesOf, timesWithoutExpiry } from './times.ts'
-import { untilStored } from './until-stored.ts'
-
-export type RefresherDeps = {
-  readonly db: Db
-  readonly orgId: string
-  readonly keyring: Keyring
-  readonly log: Logger
-  readonly mint: Mint
-  /** Returns a number from 0 to below 1. */
-  readonly random: () => number
-}
-
-/**
- * Mints new short-lived secrets of Connectors before the current secrets expire. Each replica runs one refresher; a
- * claim in the database ensures that only one replica at a time exchanges a secret.
- */
-export type Refresher = AsyncDisposable
+import { Rereads } from '../local/rereads.ts'
+import { hasMinted, listMinted } from '../rows.ts'
+import { type ExchangeDeps, exchangeSecret, type Source, sourceOf } from './exchange.ts'
 
 /** Milliseconds between two reads of the database when no exchange is due earlier and no Connector changes. */
 const IDLE_MS = 30_000
@@ -37,82 +10,94 @@ const IDLE_MS = 30_000
 const BUSY_MS = 100
 /** Milliseconds until the next read of the database after an unexpected error, or after an exchange was started. */
 const RETRY_MS = 1_000
-const TOO_SHORT =
-  'The source issued a token that is valid for less than 1 s. Raise the lifetime of its tokens, and compare the clock of the source with that of the control plane.'
-/**
- * Message for a failure whose own message may contain parts of a secret, and which gateways and pages must therefore
- * not show.
- */
-const UNEXPECTED =
-  'The control plane could not exchange the stored secret. Its log has the reason. The exchange is tried again.'
-const UNREADABLE =
-  'The stored secret cannot be decrypted with the master key of this installation. Store the secret again.'
-const ACTOR = systemActor('installation')
 
-export async function createRefresher(deps: RefresherDeps): Promise<Refresher> {
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | null = null
-  let isWoken = false
-  let isDisposed = false
+/**
+ * Mints the short-lived secrets of Connectors before they expire, until disposed. Each replica runs one refresher; a claim
+ * in the database ensures that only one replica at a time exchanges a secret.
+ */
+export class Refresher implements AsyncDisposable {
+  readonly #deps: ExchangeDeps
+  readonly #reread: Rereads
   /**
    * Exchanges in flight, by the id of the Connector. A read of the database does not wait for them, so a slow source
    * delays no other source.
    */
-  const exchanges = new Map<string, Promise<void>>()
-  const disposal = new AbortController()
+  readonly #exchanges = new Map<string, Promise<void>>()
+  readonly #disposal = new AbortController()
+  #changes: AsyncDisposable | null = null
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | null = null
+  #isWoken = false
 
-  function run(): void {
-    if (running !== null || isDisposed) return
-    isWoken = false
-    running = refreshDue(deps, { start, reread })
+  private constructor(deps: ExchangeDeps) {
+    this.#deps = deps
+    this.#reread = new Rereads(() => this.#wake())
+  }
+
+  static async start(deps: ExchangeDeps): Promise<Refresher> {
+    const refresher = new Refresher(deps)
+    refresher.#changes = await deps.db.listen(CHANGES_CHANNEL, () => refresher.#wake())
+    refresher.#run()
+    return refresher
+  }
+
+  #wake(): void {
+    this.#isWoken = true
+    this.#run()
+  }
+
+  #run(): void {
+    if (this.#running !== null || this.#isDisposed) return
+    this.#isWoken = false
+    const start = this.#start.bind(this)
+    this.#running = refreshDue(this.#deps, { start, reread: this.#reread })
       .catch((error: unknown) => {
-        logFailure(error)
+        this.#logFailure(error)
         return RETRY_MS
       })
       .then((waitMs) => {
-        running = null
-        schedule(isWoken ? BUSY_MS : waitMs)
+        this.#running = null
+        this.#schedule(this.#isWoken ? BUSY_MS : waitMs)
       })
   }
 
-  function start(connector: ConnectorRow, source: Source): void {
+  #start(connector: ConnectorRow, source: Source): void {
     const { id } = connector
-    if (exchanges.has(id) || isDisposed) return
-    const exchange = refreshOne(deps, { connector, source, reread, disposed: disposal.signal })
-      .then(() => {
-        isWoken = true
-        if (running === null) schedule(BUSY_MS)
-      }, logFailure)
-      .finally(() => exchanges.delete(id))
-    exchanges.set(id, exchange)
+    if (this.#exchanges.has(id) || this.#isDisposed) return
+    const given = { connector, source, reread: this.#reread, disposed: this.#disposal.signal }
+    const exchange = exchangeSecret(this.#deps, given)
+      .then(
+        () => {
+          this.#isWoken = true
+          if (this.#running === null) this.#schedule(BUSY_MS)
+        },
+        (error: unknown) => this.#logFailure(error),
+      )
+      .finally(() => this.#exchanges.delete(id))
+    this.#exchanges.set(id, exchange)
   }
 
-  function schedule(waitMs: number): void {
-    clearTimeout(timer)
-    if (!isDisposed) timer = setTimeout(run, Math.min(IDLE_MS, Math.max(BUSY_MS, waitMs)))
+  #schedule(waitMs: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isDisposed) return
+    this.#timer = setTimeout(() => this.#run(), Math.min(IDLE_MS, Math.max(BUSY_MS, waitMs)))
   }
 
-  function logFailure(error: unknown): void {
-    deps.log.error({ err: error }, 'short-lived credentials could not be refreshed')
+  #logFailure(error: unknown): void {
+    this.#deps.log.error({ err: error }, 'short-lived credentials could not be refreshed')
   }
 
-  const wake = (): void => {
-    isWoken = true
-    run()
+  get #isDisposed(): boolean {
+    return this.#disposal.signal.aborted
   }
-  const reread = createRereads(wake)
-  const changes = await deps.db.listen(CHANGES_CHANNEL, wake)
-  run()
-  return {
-    async [Symbol.asyncDispose]() {
-      isDisposed = true
-      disposal.abort()
-      clearTimeout(timer)
-      reread[Symbol.dispose]()
-      await changes[Symbol.asyncDispose]()
-      await running
-      await Promise.all(exchanges.values())
-    },
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposal.abort()
+    clearTimeout(this.#timer)
+    this.#reread[Symbol.dispose]()
+    await this.#changes?.[Symbol.asyncDispose]()
+    await this.#running
+    await Promise.all(this.#exchanges.values())
   }
 }
 
@@ -122,7 +107,7 @@ type Refreshing = {
 }
 
 /** Starts the exchange of every secret that is due. Returns the milliseconds until the next exchange is due. */
-async function refreshDue({ db, keyring }: RefresherDeps, { start, reread }: Refreshing): Promise<number> {
+async function refreshDue({ db, keyring }: ExchangeDeps, { start, reread }: Refreshing): Promise<number> {
   const connectors = (await listConnectors(db)).filter((row) => hasMinted(row) && row.credential !== null)
   reread.follow(connectors)
   if (connectors.length === 0) return IDLE_MS
@@ -140,161 +125,4 @@ async function refreshDue({ db, keyring }: RefresherDeps, { start, reread }: Ref
     return RETRY_MS
   })
   return Math.min(...waits)
-}
-
-/** `secret`: null when the stored secret cannot be decrypted. `hash`: changes with the specification and the secret. */
-type Source = { readonly secret: string | null; readonly hash: string }
-
-function sourceOf(keyring: Keyring, { id, credential, spec }: ConnectorRow): Source {
-  if (credential === null) throw new Error(`the connector ${id} has no stored credential`)
-  const secret = opened(keyring, credential, id)
-  // For a secret that cannot be decrypted, the hash covers its encrypted form. When the secret is stored again, the
-  // hash changes, and the changed hash ends the back-off.
-  return { secret, hash: sourceHash(keyring, spec.credential, secret ?? JSON.stringify(credential)) }
-}
-
-function opened(keyring: Keyring, sealed: Sealed, place: string): string | null {
-  try {
-    return keyring.open(sealed, place)
-  } catch {
-    return null
-  }
-}
-
-type Refresh = Pick<Refreshing, 'reread'> & {
-  readonly connector: ConnectorRow
-  readonly source: Source
-  readonly disposed: AbortSignal
-}
-
-async function refreshOne(
-  deps: RefresherDeps,
-  { connector, source, reread, disposed }: Refresh,
-): Promise<void> {
-  const { db, orgId, mint, keyring } = deps
-  const isForced = reread.isDue(connector.id)
-  const place = { connectorId: connector.id, orgId, sourceHash: source.hash, isForced }
-  const row = await db.tx((q) => claimMinted(q, place))
-  if (row === null) return
-  // The mark must be cleared before the source is read, because a change during the read requires another read.
-  reread.done(connector.id)
-  const claimed = { connector, source, row }
-  const sinceMs = performance.now()
-  try {
-    const minted = validOf(await mint(requestOf(keyring, claimed)))
-    const write = () => storeSuccess(deps, { ...claimed, minted, sinceMs })
-    await untilStored(write, { rotated: minted.rotated, disposed })
-  } catch (error) {
-    const failed = failedOf(deps, claimed, error)
-    await untilStored(() => storeFailure(deps, failed), { rotated: failed.rotated, disposed })
-  }
-}
-
-/**
- * Returns the minted secret if its lifetime is at least `MIN_LIFETIME_MS` or unlimited. Throws a `MintError` for a
- * shorter lifetime or NaN.
- */
-function validOf(minted: Minted): Minted {
-  if (minted.lifetimeMs === null || minted.lifetimeMs >= MIN_LIFETIME_MS) return minted
-  throw new MintError(TOO_SHORT, { rotated: minted.rotated })
-}
-
-/** Logs the error of an exchange, and returns the failure to store. */
-function failedOf({ log }: RefresherDeps, claimed: Claimed, error: unknown): Failed {
-  const isKnown = error instanceof MintError
-  const reason = isKnown ? error.message : UNEXPECTED
-  const detail = isKnown ? {} : { err: error }
-  log.warn({ connector: claimed.connector.name, reason, ...detail }, 'a credential could not be refreshed')
-  return { ...claimed, error: reason, rotated: isKnown ? error.rotated : null }
-}
-
-type Claimed = { readonly connector: ConnectorRow; readonly source: Source; readonly row: MintedRow }
-
-function requestOf(keyring: Keyring, { connector, source, row }: Claimed): MintRequest {
-  const { id, spec } = connector
-  if (spec.credential === undefined) throw new Error(`the connector ${id} has no credential`)
-  if (source.secret === null) throw new MintError(UNREADABLE)
-  const isSame = row.sourceHash === source.hash && row.rotated !== null
-  return {
-    credential: spec.credential,
-    secret: source.secret,
-    rotated:
-      isSame && row.rotated !== null ? keyring.open(row.rotated, sealedPlace.minted(id, 'rotated')) : null,
-    connector: connector.name,
-    source: connector.source === 'kubernetes' ? 'kubernetes' : 'file',
-  }
-}
-
-type Result = Claimed & {
-  readonly minted: Minted
-  /** Monotonic time in milliseconds at which the source was called. The lifetime of the secret begins then. */
-  readonly sinceMs: number
-}
-
-async function storeSuccess(
-  { db, orgId, keyring, random }: RefresherDeps,
-  { connector, source, row, minted, sinceMs }: Result,
-): Promise<void> {
-  const { id, name } = connector
-  const { lifetimeMs } = minted
-  const times =
-    lifetimeMs === null
-      ? timesWithoutExpiry(random())
-      : timesOf(lifetimeMs - (performance.now() - sinceMs), random())
-  await db.tx(async (q) => {
-    const seal = (text: string, part: 'secret' | 'rotated') =>
-      keyring.seal(text, sealedPlace.minted(id, part))
-    const stored = await storeMinted(q, {
-      ...times,
-      connectorId: id,
-      sourceHash: source.hash,
-      claimed: row,
-      secret: seal(minted.secret, 'secret'),
-      rotated: minted.rotated === null ? null : seal(minted.rotated, 'rotated'),
-      isSame: isSameReading(keyring, { connector, source, row }, minted.secret),
-    })
-    if (stored === null) return
-    const isNew = stored.serial !== row.serial
-    const expires = stored.expiresAt?.toISOString() ?? null
-    if (isNew) {
-      const details = {
-        ...{ change: 'credential.minted', connector: name, serial: stored.serial },
-        expires_at: expires,
-      }
-      await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
-    }
-    // When a source without an expiry returns the same secret again, the configuration gets no new version, because
-    // nothing changes for gateways and pages.
-    if (isNew || expires !== null || row.error !== null) await bumpVersion(q)
-  })
-}
-
-/** Reports whether an environment variable, file or command returned the same secret as before. */
-function isSameReading(keyring: Keyring, { connector, source, row }: Claimed, secret: string): boolean {
-  const { credential } = connector.spec
-  const isRead =
-    hasLocalSource(credential) && credential?.oauth2 === undefined && credential?.githubApp === undefined
-  if (!isRead || row.secret === null || row.sourceHash !== source.hash) return false
-  return opened(keyring, row.secret, sealedPlace.minted(connector.id, 'secret')) === secret
-}
-
-type Failed = Claimed & { readonly error: string; readonly rotated: string | null }
-
-async function storeFailure(
-  { db, orgId, keyring, random }: RefresherDeps,
-  { connector: { id, name }, source, row, error, rotated }: Failed,
-): Promise<void> {
-  const dueInMs = retryDelayMs(row.failures, random())
-  await db.tx(async (q) => {
-    const isStored = await storeMintFailure(q, {
-      ...{ connectorId: id, sourceHash: source.hash, claimed: row, error, dueInMs },
-      rotated: rotated === null ? null : keyring.seal(rotated, sealedPlace.minted(id, 'rotated')),
-    })
-    if (!isStored) return
-    // A repeated failure with the same text causes no new audit event and no new version of the configuration.
-    if (row.error === error && row.sourceHash === source.hash) return
-    const details = { change: 'credential.failed', connector: name, error }
-    await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
-    await bumpVersion(q)
-  })
 }

@@ -5,10 +5,10 @@ import { createCheckedFetch } from '../../oidc/checked-fetch.ts'
 import { readLocalSource } from '../local/local-source.ts'
 import type { LocalSettings } from '../local/settings.ts'
 import { createGithubAppMint } from './github-app.ts'
-import { createGithubAppNarrowMint, type NarrowMint } from './github-app-narrow.ts'
 import { type Mint, MintError } from './mint.ts'
+import { createGithubAppNarrowMint, type NarrowMint } from './narrowing/github-app.ts'
+import { createOAuth2NarrowMint } from './narrowing/oauth2.ts'
 import { createOAuth2Mint } from './oauth2.ts'
-import { createOAuth2NarrowMint } from './oauth2-narrow.ts'
 import { usableToken } from './usable-token.ts'
 
 /** Settings of the process for calls to the sources of credentials. */

@@ -12,7 +12,7 @@ import { manifestText } from '../../../../core/problem.ts'
 import { newId } from '../../../crypto/ids.ts'
 import type { PolicyRow, PolicyTestResult } from '../../policies/rows.ts'
 import type { PolicyChanges } from '../../policies/write-store.ts'
-import type { ApplyContext, ManifestObject } from '../apply-context.ts'
+import type { ApplyContext, ManifestObject } from '../apply/context.ts'
 
 /** Content of a policy row as its manifest states it. */
 export type Wanted = {

@@ -38,7 +38,11 @@ export function holdNotice(
     ],
   ]
   return {
-    ...{ id: given.id, at: given.at, event, approval: card, approvers: given.approvers },
+    id: given.id,
+    at: given.at,
+    event,
+    approval: card,
+    approvers: given.approvers,
     title: visible(`${state}: ${card.action_type} (${card.agent})`).slice(0, 200),
     facts: facts.flatMap(([label, value]) =>
       value === null ? [] : [[label, visible(value).slice(0, MAX_FACT)] as const],
@@ -50,7 +54,11 @@ export function holdNotice(
 /** Returns a notice that tests a channel. */
 export function testNotice(given: NoticeContext): Notice {
   return {
-    ...{ id: given.id, at: given.at, event: 'channel.test', approval: null, approvers: given.approvers },
+    id: given.id,
+    at: given.at,
+    event: 'channel.test',
+    approval: null,
+    approvers: given.approvers,
     title: 'Chaperone test message',
     facts: [['Test', 'This channel announces held requests to approvers.']],
     link: given.dashboardUrl === null ? null : `${base(given.dashboardUrl)}/#/approvals`,

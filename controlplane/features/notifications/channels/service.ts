@@ -233,13 +233,10 @@ async function sendTest(deps: ChannelsDeps, name: ChannelName): Promise<Delivery
       detail: `The channel ${CHANNEL_TITLES[name]} is not configured, so there is nothing to test. Save its settings first.`,
     })
   }
-  const approvers = (await listUsers(deps.db)).filter(
-    ({ status, role }) => status === 'active' && role !== 'viewer',
-  )
-  const notice = testNotice({
-    ...{ id: newEventId(), at: new Date(), dashboardUrl: deps.dashboardUrl },
-    approvers: approvers.map(({ email }) => email),
-  })
+  const approvers = (await listUsers(deps.db))
+    .filter(({ status, role }) => status === 'active' && role !== 'viewer')
+    .map(({ email }) => email)
+  const notice = testNotice({ id: newEventId(), at: new Date(), dashboardUrl: deps.dashboardUrl, approvers })
   return sendBy(deps.channels, { name, settings }, notice, AbortSignal.timeout(TEST_MS)).catch(asFailed)
 }
 
@@ -262,7 +259,9 @@ async function deliverNotice(
     return { outcome: 'obsolete', why: 'the approval has ended' }
   const card = approvalCard(row)
   const notice = holdNotice(card, event, {
-    ...{ id: message.eventId, at: message.leasedAt, dashboardUrl: deps.dashboardUrl },
+    id: message.eventId,
+    at: message.leasedAt,
+    dashboardUrl: deps.dashboardUrl,
     approvers: approversOf(await listUsers(deps.db), card).map(({ email }) => email),
   })
   return sendBy(deps.channels, { name, settings }, notice, signal)

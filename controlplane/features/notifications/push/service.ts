@@ -126,7 +126,10 @@ async function add(
         detail: 'Web Push needs an account of this installation. Sign in with an account.',
       })
     await putSubscription(q, orgId, {
-      ...{ id, userId, host, endpointSha256: sha256Hex(endpoint) },
+      id,
+      userId,
+      host,
+      endpointSha256: sha256Hex(endpoint),
       keys: keyring.seal(JSON.stringify(target), sealedPlace.pushSubscription(id)),
     })
     if ((await listSubscriptions(q, orgId, userId)).length > MAX_SUBSCRIPTIONS)
@@ -150,8 +153,10 @@ function ownOf({ userId }: PushUser, id: string, row: SubscriptionRow | undefine
 async function countFor({ db, approvals }: PushDeps, userId: string): Promise<number> {
   const users = await listUsers(db)
   const { approvals: cards } = await approvals.list('all', {
-    ...{ status: 'pending', kind: undefined },
-    ...{ limit: LIMITS.listMax, offset: 0 },
+    status: 'pending',
+    kind: undefined,
+    limit: LIMITS.listMax,
+    offset: 0,
   })
   const user = users.find(({ id }) => id === userId)
   if (user === undefined) return 0
@@ -194,7 +199,8 @@ async function testAll(deps: PushDeps, signal: AbortSignal): Promise<Delivery> {
   return (
     deliveries.find(({ outcome }) => outcome !== 'delivered' && outcome !== 'obsolete') ??
     deliveries.find(({ outcome }) => outcome === 'delivered') ?? {
-      ...{ outcome: 'failed', status: null },
+      outcome: 'failed',
+      status: null,
       why: 'no browser has a subscription any more',
     }
   )
