@@ -1,4 +1,3 @@
-import { sha256 } from '../../runtime/sha256.ts'
 import { isUtf8 } from 'node:buffer'
 import { timingSafeEqual } from 'node:crypto'
 import type * as z from 'zod'
@@ -7,6 +6,7 @@ import { splitAuthority } from '../../core/request/authority-text.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import { fieldMessage } from '../../core/schema/field-message.ts'
 import type { DeepReadonly } from '../../core/wire/fields.ts'
+import { sha256 } from '../../runtime/sha256.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
 
 /** Body of a reply: JSON, or text in the Prometheus format. */

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { sleep } from '../../../runtime/sleep.ts'
 import type { AgentList as AgentListReply } from '../../../core/wire/agents.ts'
 import type { LocalAgentList, RegisterAgentReply } from '../../../core/wire/gateway/internal-replies.ts'
 import type { ManifestsReply } from '../../../core/wire/manifests.ts'
+import { sleep } from '../../../runtime/sleep.ts'
 import { type ApiClient, readIfAllowed } from './client.ts'
 import { replyFields } from './reply-fields.ts'
 

@@ -1,5 +1,5 @@
-import { sha256 } from '../../../runtime/sha256.ts'
 import { type OperatorState, STATE_WAIT_MS, type StateQuery } from '../../../core/wire/operator/operator.ts'
+import { sha256 } from '../../../runtime/sha256.ts'
 import type { StateChanges } from '../../sync/state-changes.ts'
 
 /** Serves long polls for the state of this replica. */

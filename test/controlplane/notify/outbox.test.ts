@@ -1,10 +1,10 @@
-import { waitAfter } from '../../../controlplane/features/notifications/retry-schedule.ts'
 import { createServer } from 'node:net'
 import { pino } from 'pino'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Deliver, Delivery } from '../../../controlplane/features/notifications/delivery.ts'
 import { Outbox } from '../../../controlplane/features/notifications/outbox.ts'
+import { waitAfter } from '../../../controlplane/features/notifications/retry-schedule.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import {

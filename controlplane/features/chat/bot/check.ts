@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { chatTokenIn } from '../../../../core/connectors/chat.ts'
-import type { Keyring } from '../../../crypto/keyring.ts'
 import { sha256 } from '../../../../runtime/sha256.ts'
+import type { Keyring } from '../../../crypto/keyring.ts'
 import { isSameHash } from '../../../crypto/tokens.ts'
 import { bumpVersion } from '../../../db/config-version.ts'
 import type { Db } from '../../../db/query.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Keyring } from '../../../crypto/keyring.ts'
 import { sha256Hex } from '../../../../runtime/sha256.ts'
+import type { Keyring } from '../../../crypto/keyring.ts'
 import { randomToken } from '../../../crypto/tokens.ts'
 import type { Binding } from '../provider.ts'
 import { SignInError } from './sign-in-error.ts'

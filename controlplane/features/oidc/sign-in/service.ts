@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ChaperoneError } from '../../../../core/errors.ts'
-import type { Passwords } from '../../../crypto/password.ts'
 import { sha256 } from '../../../../runtime/sha256.ts'
+import type { Passwords } from '../../../crypto/password.ts'
 import { isSameHash, randomToken } from '../../../crypto/tokens.ts'
 import type { Db, Query } from '../../../db/query.ts'
 import { recordEvent } from '../../audit/events.ts'

@@ -1,6 +1,6 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
-import { newId } from '../../../crypto/ids.ts'
 import { sha256 } from '../../../../runtime/sha256.ts'
+import { newId } from '../../../crypto/ids.ts'
 import { issueUserKey } from '../../../crypto/tokens.ts'
 import type { Db, Query } from '../../../db/query.ts'
 import type { UserPrincipal } from '../../../http/auth/authenticate.ts'
