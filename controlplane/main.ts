@@ -25,7 +25,6 @@ async function start(): Promise<ControlPlane> {
 
 let controlPlane: ControlPlane | undefined
 let [stopping, hasPrinted] = [false, false]
-
 // Reports an exit that no error message precedes, because the exit code alone does not name the component.
 process.on('exit', (code) => {
   if (code !== 0 && !hasPrinted) writeSync(2, `The control plane ended with exit code ${code}.\n`)

@@ -59,9 +59,8 @@ export type HubDeps = {
   /** Milliseconds between two heartbeats. A heartbeat is the message that extends the lease of a gateway. */
   readonly beatMs?: number
   /**
-   * True when no other process uses the database. In this case, the replicas that the database lists and the
-   * processes of the local gateway have ended. The hub removes these replicas and marks these processes as
-   * disconnected.
+   * True when no other process uses the database. The replicas that the database lists and the processes of the local
+   * gateway have then ended. The hub removes these replicas and marks these processes as disconnected.
    */
   readonly isOnlyReplica?: boolean
   /** Streams that are admitted per second. Absent: the default of `GreetingAdmission`. */
@@ -92,9 +91,7 @@ export type Hub = AsyncDisposable & {
    * returned function must be called when the stream closes.
    */
   open(owner: StreamOwner, sink: StreamSink): () => void
-  /**
-   * Must be called for each call of a sidecar. If the sidecar presents a rotated token, its session adopts the token.
-   */
+  /** Must be called for each call of a sidecar. The session adopts a rotated token of its sidecar. */
   seen(owner: SessionOwner): void
   /**
    * Delivers a message of a process to the replica that holds the stream of the process. Rejects when the message
