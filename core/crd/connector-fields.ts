@@ -3,6 +3,7 @@ import { EFFECT_CLASSES } from '../action/effect-class.ts'
 import { PROVIDER_KIND_NAMES, REACHING_KINDS } from '../connectors/provider-side/kinds.ts'
 import { CONNECTOR_TYPES } from '../connectors/registry.ts'
 import { described } from './described.ts'
+import { endpointPath, httpUrl } from './fields.ts'
 
 // Fields of a Connector that gateways receive. They are not in the file of `ConnectorSpec`, because a gateway reads no
 // manifests and would keep the schemas of all other fields in memory.
@@ -31,6 +32,9 @@ export const AuthSpec = z.strictObject({
     'deploy',
   ),
 })
+
+export const TlsMode = z.enum(['intercept', 'passthrough'])
+export const ErrorShape = z.enum(['service', 'provider'])
 
 /** `readable`: the gateway reads request bodies. `opaque`: bodies are files or other formats that it does not read. */
 export const Bodies = z.enum(['readable', 'opaque'])
@@ -122,3 +126,82 @@ export const AgentTriggersSpec = z.strictObject({
     ['acme-agent', 'acme/fixers'],
   ),
 })
+
+/**
+ * Fields of a Connector that gateways receive under the same name. They are absent in the entry of a section if they have
+ * their default value.
+ */
+export const CONNECTOR_FIELDS = {
+  baseUrl: described(
+    httpUrl.optional(),
+    'Address of a self-hosted instance, with its path prefix. Its host takes the place of the hosts of the type.',
+    'https://git.example.com/api/v3',
+  ),
+  endpoint: described(
+    z.array(endpointPath).min(1).max(16).optional(),
+    'Type mcp: the only paths that accept JSON-RPC. Requests to other paths are unmapped.',
+    ['/mcp'],
+  ),
+  mcp: described(
+    z
+      .strictObject({
+        filterTools: described(
+          z.boolean().default(false),
+          'Whether answers to `tools/list` lose the tools that the agent may not call.',
+          true,
+        ),
+      })
+      .optional(),
+    'Settings of type mcp.',
+  ),
+  scrubResponses: described(
+    z.boolean().default(false),
+    'Whether the credential is also masked in text of response bodies. In response headers it always is.',
+    true,
+  ),
+  bodies: described(
+    Bodies.default('readable'),
+    'Bodies of requests. `opaque`: they are files or have another format; a request can be held although the gateway cannot read its body, and the card states that. Bodies are also opaque where the row of the request says so.',
+    'opaque',
+  ),
+  webSocketMessages: described(
+    z.boolean().default(false),
+    'Type llm_a: whether `/v1/responses` accepts a WebSocket, each message of which is decided as a request. Otherwise the upgrade is answered with 426.',
+    true,
+  ),
+  providerTools: described(
+    ProviderToolsSpec.optional(),
+    'Types llm_a, llm_b and llm_c: servers, accounts and addresses that the provider may reach for a model request. Without it, none.',
+    { allow: ['provider_tool.web_search'] },
+  ),
+  agentTriggers: described(
+    AgentTriggersSpec.optional(),
+    'Type codehost: accounts, labels and mentions that start agents, besides the known ones such as `@claude`. Requests with one have the effect class `delegate`. A `*` at the end matches any rest; case is ignored.',
+    { labels: ['autofix'], mentions: ['acme-agent'] },
+  ),
+  handles: described(
+    HandleRuleSpec.optional(),
+    'Types llm_a, llm_b, llm_c and mcp: use of sessions, responses, files, threads and batches that the provider gave to another agent. `own` (the default) refuses it, `strict` also refuses unknown ones, `shared` allows it.',
+    'strict',
+  ),
+  impersonationHeaders: described(
+    z.array(headerName).max(32).default([]),
+    'Headers that let a request act as another user and that agents may send. All others of that kind are refused with 400.',
+    ['Impersonate-User'],
+  ),
+  keepQuery: described(
+    z.array(z.string().min(1).max(64)).max(32).default([]),
+    'Query parameters with the name of a credential that select a resource: they are forwarded instead of removed.',
+    ['token'],
+  ),
+  pins: described(
+    z.enum(['compare', 'send']).default('compare'),
+    'Use of the approved state, such as the head commit of a merge. `compare` reads it again before the request is sent. `send` also adds it to the request, where the API accepts it.',
+    'send',
+  ),
+  environment: described(
+    z.string().min(1).max(64).optional(),
+    'Environment of the resources behind the Connector, for scopes of policies and for risk.',
+    'production',
+  ),
+}

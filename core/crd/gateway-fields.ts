@@ -4,6 +4,7 @@ import { described } from './described.ts'
 import { host, hostAndPort } from './fields.ts'
 
 export const EnforcementLevelSchema = z.enum(['monitor', 'enforce_high_risk', 'full_enforce'])
+export const RefusalDetail = z.enum(['full', 'brief'])
 
 const Egress = z.strictObject({
   unmatchedHosts: described(

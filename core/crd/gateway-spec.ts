@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Resources } from './container-resources.ts'
 import { described } from './described.ts'
 import { dns1123, RuleDecisionSchema } from './fields.ts'
-import { EnforcementLevelSchema, GATEWAY_FIELDS } from './gateway-fields.ts'
+import { EnforcementLevelSchema, GATEWAY_FIELDS, RefusalDetail } from './gateway-fields.ts'
 import { KillScope } from './kill-scopes.ts'
 import { AllowedNamespaces } from './namespace-fields.ts'
 
@@ -68,7 +68,7 @@ export const GatewaySpec = z.strictObject({
     'Namespaces whose objects may reference this Gateway, by kind. The namespace of the Gateway always may.',
   ),
   refusalDetail: described(
-    z.enum(['full', 'brief']).default('full'),
+    RefusalDetail.default('full'),
     'Detail of refusals by a rule, an approver or a kill switch. With `brief`, agents receive only that the request was refused, whom to ask, and the id. Users find the reason by that id. Decisions of `/api/v1/actions` have the reason and the rules in either case.',
     'brief',
   ),

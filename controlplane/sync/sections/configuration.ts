@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util'
 import { withoutExposedCredential } from '../../../core/connectors/credentials/clear-text.ts'
+import { CONNECTOR_FIELDS } from '../../../core/crd/connector-fields.ts'
 import type { FloorRules } from '../../../core/crd/floors.ts'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../../core/wire/gateway/sync.ts'
@@ -187,52 +189,28 @@ function connectorEntry(row: ConnectorRow, secret: string | null): ConnectorEntr
     type: spec.type,
     domains: spec.domains ?? [],
     ports: spec.ports,
-    ...(spec.baseUrl === undefined ? {} : { baseUrl: spec.baseUrl }),
-    ...(spec.endpoint === undefined ? {} : { endpoint: spec.endpoint }),
     auth: authOf(spec),
     secret,
     upstream: upstreamOf(spec),
     tlsMode: spec.tls.mode,
     errorShape: spec.errorShape,
-    ...(spec.mcp === undefined ? {} : { mcp: spec.mcp }),
-    ...(spec.scrubResponses ? { scrubResponses: true } : {}),
-    ...(spec.pins === 'send' ? { pins: spec.pins } : {}),
-    ...(spec.webSocketMessages ? { webSocketMessages: true } : {}),
-    ...providerRules(spec),
-    ...(spec.bodies === 'opaque' ? { bodies: spec.bodies } : {}),
-    ...exceptionsOf(spec),
-    ...(spec.environment === undefined ? {} : { environment: spec.environment }),
+    ...sentFieldsOf(spec),
     actions: spec.actions,
     source: row.source,
     managed_by: row.managedBy,
   }
 }
 
-/** Returns the rules for tools that the provider runs, for handles, and for actions that start agents. */
-function providerRules({
-  providerTools,
-  handles,
-  agentTriggers,
-}: ConnectorRow['spec']): Pick<ConnectorEntry, 'providerTools' | 'handles' | 'agentTriggers'> {
-  return {
-    ...(providerTools === undefined ? {} : { providerTools }),
-    ...(handles === undefined ? {} : { handles }),
-    ...(agentTriggers === undefined ? {} : { agentTriggers }),
-  }
-}
+type SentFields = Pick<ConnectorEntry, keyof typeof CONNECTOR_FIELDS>
 
-/**
- * Returns the headers and query parameters that the gateway forwards although their names are normally refused or
- * removed.
- */
-function exceptionsOf({
-  impersonationHeaders,
-  keepQuery,
-}: ConnectorRow['spec']): Pick<ConnectorEntry, 'impersonationHeaders' | 'keepQuery'> {
-  return {
-    ...(impersonationHeaders.length === 0 ? {} : { impersonationHeaders }),
-    ...(keepQuery.length === 0 ? {} : { keepQuery }),
-  }
+const DEFAULTS = Object.entries(CONNECTOR_FIELDS).map(
+  ([name, schema]) => [name as keyof SentFields, schema.parse(undefined)] as const,
+)
+
+/** Returns the fields that gateways receive under the same name, without those that have their default value. */
+function sentFieldsOf(spec: ConnectorRow['spec']): SentFields {
+  const set = DEFAULTS.filter(([name, byDefault]) => !isDeepStrictEqual(spec[name], byDefault))
+  return Object.fromEntries(set.map(([name]) => [name, spec[name]]))
 }
 
 /**

@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { isKnownPattern } from '../../action/effect-class.ts'
 import {
-  AgentTriggersSpec,
   AuthSpec,
+  CONNECTOR_FIELDS,
   ConnectorType,
-  HandleRuleSpec,
-  ProviderToolsSpec,
+  ErrorShape,
+  TlsMode,
   UserRowSpec,
 } from '../../crd/connector-fields.ts'
 import { RuleDecisionSchema } from '../../crd/fields.ts'
-import { EnforcementLevelSchema, GATEWAY_FIELDS } from '../../crd/gateway-fields.ts'
+import { EnforcementLevelSchema, GATEWAY_FIELDS, RefusalDetail } from '../../crd/gateway-fields.ts'
 import { PolicyDocument } from '../../crd/policy/policy-document.ts'
 import { tolerant } from '../tolerant.ts'
 import { HostedWorkReport } from './hosted-work.ts'
@@ -18,6 +18,7 @@ import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 import { MintedSecret } from './minted-secret.ts'
 import { POLICY_REACH } from './policy-reach.ts'
+import { sentFields } from './sent-fields.ts'
 
 /**
  * Paths of requests from gateways to the control plane. The control plane sends its messages in the NDJSON response of
@@ -77,7 +78,7 @@ export const GatewaySection = sectionEntry({
   approvals: GATEWAY_FIELDS.approvals,
   failurePolicy: GATEWAY_FIELDS.failurePolicy,
   audit: GATEWAY_FIELDS.audit,
-  refusalDetail: z.enum(['full', 'brief']).optional(),
+  refusalDetail: RefusalDetail.optional(),
   /** True if a kill switch also cancels batches at providers. */
   cancelBatches: z.boolean().optional(),
 })
@@ -98,8 +99,6 @@ export const ConnectorEntry = sectionEntry({
   type: ConnectorType,
   domains: z.array(z.string()),
   ports: z.array(z.number().int()),
-  baseUrl: z.string().optional(),
-  endpoint: z.array(z.string()).optional(),
   auth: AuthSpec,
   /** Stored credential in plaintext. It is sent only over the authenticated connection, and kept only in memory. */
   secret: z.string().nullable(),
@@ -117,24 +116,9 @@ export const ConnectorEntry = sectionEntry({
     /** True if the credential may be sent over plain HTTP. Absent if it may not. */
     allowPlaintextCredential: z.boolean().optional(),
   }),
-  tlsMode: z.enum(['intercept', 'passthrough']),
-  errorShape: z.enum(['service', 'provider']),
-  /** With `filterTools`, the gateway removes tools that the agent may not call. If absent, it removes none. */
-  mcp: z.object({ filterTools: z.boolean() }).optional(),
-  bodies: z.enum(['opaque']).optional(),
-  scrubResponses: z.boolean().optional(),
-  /** True if the gateway accepts WebSockets whose messages are requests. If absent, it refuses these upgrades. */
-  webSocketMessages: z.boolean().optional(),
-  /** Kinds of provider acts, and hosts, that the Connector allows for requests. If absent, it allows none. */
-  providerTools: ProviderToolsSpec.optional(),
-  /** Patterns of accounts, labels and mentions that start agents, in addition to the built-in patterns. */
-  agentTriggers: AgentTriggersSpec.optional(),
-  /** Rule for handles of other agents (see `HandleRule`). The default is `own`. */
-  handles: HandleRuleSpec.optional(),
-  impersonationHeaders: z.array(z.string()).optional(),
-  keepQuery: z.array(z.string()).optional(),
-  pins: z.enum(['compare', 'send']).optional(),
-  environment: z.string().optional(),
+  tlsMode: TlsMode,
+  errorShape: ErrorShape,
+  ...sentFields(CONNECTOR_FIELDS),
   actions: z.array(UserRowSpec),
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
