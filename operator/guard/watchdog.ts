@@ -27,12 +27,15 @@ export type Sweep = {
   readonly bypassing: ReadonlyMap<string, readonly string[]>
   /** Pods whose sidecar is not the installed version. */
   readonly outdated: readonly string[]
+  /** Resolves with the evictions that failed when all evictions have ended. Never rejects. */
+  readonly evictions: Promise<readonly FailedEviction[]>
 }
 
-/**
- * Judges every pod once and reports the findings. Rejects when an eviction failed, after all pods were judged.
- */
-export async function sweep(port: WatchdogPort, options: WatchdogOptions): Promise<Sweep> {
+/** Eviction of a pod (`namespace/name`) that failed, for example because of its PodDisruptionBudget. */
+export type FailedEviction = { readonly pod: string; readonly error: unknown }
+
+/** Judges every pod once, reports the findings, and begins the evictions if they are configured. */
+export function sweep(port: WatchdogPort, options: WatchdogOptions): Sweep {
   const found = port.pods().flatMap((pod) => {
     const namespace = pod.metadata.namespace ?? ''
     if (namespace === options.ownNamespace || SYSTEM_NAMESPACES.includes(namespace)) return []
@@ -45,21 +48,24 @@ export async function sweep(port: WatchdogPort, options: WatchdogOptions): Promi
     found.filter(({ finding }) => finding.kind === 'outdated'),
     found.filter(({ finding }) => finding.kind !== 'outdated'),
   ]
-  if (options.evicts)
-    await evictAll(
-      port,
-      bypassing.map(({ pod }) => pod),
-    )
+  const pods = bypassing.map(({ pod }) => pod)
   return {
-    bypassing: byGateway(bypassing.map(({ pod }) => pod)),
+    bypassing: byGateway(pods),
     outdated: outdated.map(({ pod }) => keyOf(pod)),
+    evictions: evictAll(port, options.evicts ? pods : []),
   }
 }
 
-async function evictAll(port: WatchdogPort, pods: readonly RunningPod[]): Promise<void> {
-  const results = await Promise.allSettled(pods.map((pod) => port.evict(pod)))
-  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} pods could not be evicted`)
+async function evictAll(port: WatchdogPort, pods: readonly RunningPod[]): Promise<readonly FailedEviction[]> {
+  const results = await Promise.all(
+    pods.map((pod) =>
+      port.evict(pod).then(
+        () => [],
+        (error: unknown) => [{ pod: keyOf(pod), error }],
+      ),
+    ),
+  )
+  return results.flat()
 }
 
 function byGateway(pods: readonly RunningPod[]): ReadonlyMap<string, readonly string[]> {

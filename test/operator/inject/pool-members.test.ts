@@ -47,7 +47,7 @@ async function sweepOver(pods: readonly RunningPod[], gateway: string | null) {
       versionOf: () => '7',
     },
   })
-  const { bypassing } = await sweep(
+  const { bypassing, evictions } = sweep(
     {
       pods: () => pods.map(members.expected),
       namespaceLabels: () => ({}),
@@ -58,6 +58,7 @@ async function sweepOver(pods: readonly RunningPod[], gateway: string | null) {
     },
     { ownNamespace: 'chaperone-system', proxyImages: ['chaperone:1'], evicts: true },
   )
+  expect(await evictions).toEqual([])
   return { bypassing, events, evicted, calls }
 }
 
