@@ -19,12 +19,17 @@ export type WatchdogOptions = {
   readonly evicts: boolean
 }
 
+/** A pod (`namespace/name`) that bypasses or can bypass its gateway. */
+export type BypassingPod = { readonly name: string; readonly kind: Exclude<Finding['kind'], 'outdated'> }
+
+/**
+ * Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation. The key is `''`
+ * without an annotation.
+ */
+export type Bypassing = ReadonlyMap<string, readonly BypassingPod[]>
+
 export type Sweep = {
-  /**
-   * Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation. The key is
-   * `''` without an annotation.
-   */
-  readonly bypassing: ReadonlyMap<string, readonly string[]>
+  readonly bypassing: Bypassing
   /** Pods whose sidecar is not the installed version. */
   readonly outdated: readonly string[]
   /** Resolves with the evictions that failed when all evictions have ended. Never rejects. */
@@ -44,15 +49,15 @@ export function sweep(port: WatchdogPort, options: WatchdogOptions): Sweep {
     return finding === null ? [] : [{ pod, finding }]
   })
   for (const { pod, finding } of found) port.report(pod, finding)
-  const [outdated, bypassing] = [
-    found.filter(({ finding }) => finding.kind === 'outdated'),
-    found.filter(({ finding }) => finding.kind !== 'outdated'),
-  ]
-  const pods = bypassing.map(({ pod }) => pod)
+  const outdated = found.filter(({ finding }) => finding.kind === 'outdated')
+  const bypassing = found.flatMap(({ pod, finding: { kind } }) =>
+    kind === 'outdated' ? [] : [{ pod, kind }],
+  )
+  const evicted = options.evicts ? bypassing.map(({ pod }) => pod) : []
   return {
-    bypassing: byGateway(pods),
+    bypassing: byGateway(bypassing),
     outdated: outdated.map(({ pod }) => keyOf(pod)),
-    evictions: evictAll(port, options.evicts ? pods : []),
+    evictions: evictAll(port, evicted),
   }
 }
 
@@ -68,12 +73,14 @@ async function evictAll(port: WatchdogPort, pods: readonly RunningPod[]): Promis
   return results.flat()
 }
 
-function byGateway(pods: readonly RunningPod[]): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>()
-  for (const pod of pods) {
+type Bypass = { readonly pod: RunningPod; readonly kind: BypassingPod['kind'] }
+
+function byGateway(bypasses: readonly Bypass[]): Bypassing {
+  const groups = new Map<string, BypassingPod[]>()
+  for (const { pod, kind } of bypasses) {
     const named = pod.metadata.annotations?.[ANNOTATIONS.gateway] ?? ''
     const key = named === '' || named.includes('/') ? named : `${pod.metadata.namespace ?? ''}/${named}`
-    groups.set(key, [...(groups.get(key) ?? []), keyOf(pod)])
+    groups.set(key, [...(groups.get(key) ?? []), { name: keyOf(pod), kind }])
   }
   return groups
 }

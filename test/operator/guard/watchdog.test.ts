@@ -36,7 +36,10 @@ describe('the watchdog', () => {
       ...pod,
       spec: { ...pod.spec, initContainers: pod.spec.initContainers?.toReversed() ?? [] },
     }))
-    expect(judgePod(moved, NONE)?.message).toContain('start before')
+    expect(judgePod(moved, NONE)).toMatchObject({
+      kind: 'sidecar-changed',
+      message: expect.stringContaining('start before'),
+    })
   })
 
   it.each(['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'])(
@@ -57,7 +60,7 @@ describe('the watchdog', () => {
   it('distinguishes an outdated sidecar from a missing one', () => {
     expect(judgePod(governed(), { ...NONE, proxyImages: ['chaperone:2'] })?.kind).toBe('outdated')
     expect(judgePod(governed(), { ...NONE, proxyImages: ['localhost:5000/chaperone:1'] })?.kind).toBe(
-      'ungoverned',
+      'sidecar-changed',
     )
   })
 
@@ -95,10 +98,10 @@ describe('a sweep', () => {
     ])
     const { bypassing, outdated } = sweep(port, options)
     expect(Object.fromEntries(bypassing)).toEqual({
-      'team/main': ['team/a'],
-      'kube-tools/main': ['kube-tools/d'],
-      'platform/shared': ['team/b'],
-      '': ['closed/c'],
+      'team/main': [{ name: 'team/a', kind: 'ungoverned' }],
+      'kube-tools/main': [{ name: 'kube-tools/d', kind: 'ungoverned' }],
+      'platform/shared': [{ name: 'team/b', kind: 'ungoverned' }],
+      '': [{ name: 'closed/c', kind: 'ungoverned' }],
     })
     expect(outdated).toEqual([])
     expect(reported).toEqual([
@@ -129,7 +132,7 @@ describe('a sweep', () => {
     }
     const pods = [bare({ name: 'a', ...annotated }), bare({ name: 'b', ...annotated })]
     const { bypassing, evictions } = sweep(setup(pods, evict).port, { ...options, evicts: true })
-    expect([...bypassing]).toEqual([['team/main', ['team/a', 'team/b']]])
+    expect(bypassing.get('team/main')?.map(({ name }) => name)).toEqual(['team/a', 'team/b'])
     expect(await evictions).toMatchObject([{ pod: 'team/a', error: { message: 'disruption budget' } }])
     expect(tried).toEqual(['a', 'b'])
   })

@@ -4,13 +4,12 @@ import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import { type PodWatchdog, startPodWatchdog } from '../../../operator/inject/pod-watchdog.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type FakeKubeApi, type Front, startFakeKubeApi } from '../../support/fake-kube-api.ts'
+import { type FakeKubeApi, startFakeKubeApi } from '../../support/fake-kube-api.ts'
 import { NO_SANDBOXES } from '../../support/golden-pods.ts'
 
 type Line = { readonly msg: string; readonly failures?: readonly { pod: string; problem: string }[] }
 
 let api: FakeKubeApi
-let front: Front
 let client: KubeClient
 let watchdog: PodWatchdog
 let logged: Line[]
@@ -18,8 +17,7 @@ let changed: string[][]
 
 beforeEach(async () => {
   api = await startFakeKubeApi()
-  front = await api.front('test')
-  client = createKubeClient(kubeconfigAccess(front.config))
+  client = createKubeClient(kubeconfigAccess((await api.front('test')).config))
   logged = []
   changed = []
   for (const name of ['a', 'b', 'c'])
@@ -30,19 +28,18 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await watchdog.stop()
-  await front.restore()
   client[Symbol.dispose]()
   await api[Symbol.asyncDispose]()
 })
 
 /** Evicts with this status of the API server for each pod. */
-function start(statusOf: (pod: string) => number): void {
+function start(statusOf: (pod: string) => number, through = client): void {
   api.fault(({ method, path }) => {
     const [, pod] = /\/pods\/(.+)\/eviction$/.exec(path) ?? []
     return method === 'POST' && pod !== undefined ? { kind: 'status', status: statusOf(pod) } : null
   })
   watchdog = startPodWatchdog({
-    client,
+    client: through,
     log: pino({ level: 'warn' }, { write: (line: string) => void logged.push(JSON.parse(line)) }),
     recorder: { record: async () => undefined },
     namespaces: { labelsOf: () => ({}), isSynced: () => true },
@@ -78,11 +75,14 @@ describe('a sweep whose evictions fail', () => {
   })
 
   test('does not wait for the evictions with its findings', async () => {
-    start(() => {
-      front.hang()
-      return 201
-    })
-    await eventually('an eviction is pending', () => (evictions().length > 0 ? true : null))
+    const pending: string[] = []
+    const call: KubeClient['call'] = (given) => {
+      if (!given.path.endsWith('/eviction')) return client.call(given)
+      pending.push(given.path)
+      return new Promise(() => undefined)
+    }
+    start(() => 201, { ...client, call })
+    await eventually('an eviction is pending', () => (pending.length > 0 ? true : null))
     expect(bypassing()).toContain('team/a')
   })
 })
