@@ -93,8 +93,9 @@ export const CONDITIONS = {
   BypassDetected: {
     NoneDetected: 'no probe and no pod shows ungoverned traffic',
     CaptureBroken: 'a sidecar detected that programs can bypass its traffic capture',
-    ProxyUserShared: 'a sidecar saw sockets of its own user that another process of the pod opened',
-    PodWithoutSidecar: 'a pod that should be governed runs without its sidecar',
+    ProxyUserShared:
+      'another process of the pod runs as the user of the sidecar: the sidecar saw its sockets, or the container runtime reports its user',
+    PodWithoutSidecar: 'a pod that should be governed runs without its sidecar, or with one that was changed',
   },
   /** FloorApplied: the platform team's floors in the chart override fields of the spec. */
   FloorApplied: {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { parseKillScope } from '../decision/kill-switch/kill-switch.ts'
 import { described } from './described.ts'
 
 /** Kinds of subjects that the kill switch of a Gateway can be limited to. */
@@ -44,12 +45,11 @@ export function killScopesOf({
  * Gateway. `gateway` is the name of the Gateway, as `namespace/name`.
  */
 export function scopesOfText(text: string, gateway?: string): readonly KillScope[] | 'all' | null {
-  const [head = '', ...rest] = text.trim().split(':')
-  const [kind, name] = rest.length === 0 ? [null, head] : [head.toLowerCase(), rest.join(':')]
+  const { kind, name } = parseKillScope(text)
   const isGateway = [gateway, gateway?.split('/')[1]].includes(name)
   const known = KILL_SCOPE_KINDS.find((each) => each.toLowerCase() === kind)
   if (known !== undefined) return [{ kind: known, name }]
-  if (kind !== null) return kind === 'gateway' && isGateway ? 'all' : null
+  if (kind !== null || name.includes(':')) return kind === 'gateway' && isGateway ? 'all' : null
   return name.toLowerCase() === 'all' || isGateway ? 'all' : BARE_KINDS.map((each) => ({ kind: each, name }))
 }
 

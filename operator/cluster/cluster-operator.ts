@@ -12,6 +12,7 @@ import { createKillRelay } from '../control/kill-relay.ts'
 import { createKillWatch, type KillWatchTiming } from '../control/kill-watch.ts'
 import { createPodReports } from '../control/pod-reports.ts'
 import { createReplicas } from '../control/replicas.ts'
+import type { Bypassing } from '../guard/watchdog.ts'
 import { type ReadinessCheck, startHealthServer } from '../health-server.ts'
 import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { createElection, type LeaseTiming } from '../kube/lease.ts'
@@ -49,11 +50,8 @@ export type ClusterTiming = {
  */
 export type AdmissionComponent = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
-  /**
-   * Returns the pods (`namespace/name`) that bypass or can bypass their gateway. The key is `namespace/name` of the
-   * Gateway, or `''` for pods that name no Gateway.
-   */
-  readonly bypassing?: () => ReadonlyMap<string, readonly string[]>
+  /** Returns the pods that bypass or can bypass their gateway, from the last sweep. */
+  readonly bypassing?: () => Bypassing
   /** Returns a sentence about the NetworkPolicies that keep a sidecar from the control plane; null if none does. */
   readonly egressCause?: (pod: PodName, signal: AbortSignal) => Promise<string | null>
   /** Reports whether the NetworkPolicy that isolates pods with `proxyEnv` is stored in the namespace. */

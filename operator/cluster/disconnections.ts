@@ -1,5 +1,6 @@
 import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { EventRecorder, EventTarget } from '../kube/events.ts'
+import { hasCode } from '../kube/kube-failure.ts'
 import { keyOf } from '../kube/objects.ts'
 import { egressCauseText } from '../network/egress-cause.ts'
 import type { GovernedPod } from './governed-pods.ts'
@@ -37,7 +38,10 @@ export type ObservedPods = {
 }
 
 export type DisconnectionsDeps = {
-  /** Resolves with the cause of a pod's missing connection as a sentence; null if none is found. */
+  /**
+   * Resolves with the cause of a pod's missing connection as a sentence; null if none is found. Rejects with `not_found`
+   * when the pod no longer exists.
+   */
   readonly diagnose: (pod: { readonly namespace: string; readonly name: string }) => Promise<string | null>
   readonly events: EventRecorder
   readonly onDiagnosed: (gateway: string) => void
@@ -72,7 +76,8 @@ export function createDisconnections(deps: DisconnectionsDeps): Disconnections {
       lost.cause = isStale ? STALE : await deps.diagnose({ namespace, name })
       recordEvents(deps.events, lost)
     } catch (error) {
-      deps.onFailure(error)
+      // The informer cache can list a pod for a moment after its deletion.
+      if (!hasCode(error, 'not_found')) deps.onFailure(error)
     } finally {
       lost.isDiagnosing = false
       lost.diagnosedAt = monotonicMs()

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { FloorRules } from '../../core/crd/floors.ts'
 import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import type { Replicas } from '../control/replicas.ts'
+import type { Bypassing } from '../guard/watchdog.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Namespaces } from '../kube/namespaces.ts'
 import { keyOf } from '../kube/objects.ts'
@@ -23,7 +24,7 @@ export type LeaderDeps = {
   readonly pods: Pick<Reflector<GovernedPod>, 'synced'>
   readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs' | 'unready'>
   readonly namespaces: Pick<Namespaces, 'list' | 'synced'>
-  readonly bypassing: () => ReadonlyMap<string, readonly string[]>
+  readonly bypassing: () => Bypassing
   /** Reports whether a NetworkPolicy isolates the pods with `proxyEnv` of the namespace. */
   readonly isIsolated: (namespace: string) => boolean
   /** Returns a sentence about why a sidecar may not reach the control plane; null if no cause is found. */

@@ -1,6 +1,7 @@
 import { type FloorRules, floored } from '../../core/crd/floors.ts'
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
 import type { Acknowledgements } from '../control/acknowledgements.ts'
+import type { Bypassing } from '../guard/watchdog.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
 import type { WorkQueue } from '../kube/queue.ts'
@@ -29,7 +30,7 @@ export type ObjectReconcilerDeps = Pick<
    * Returns the pods (`namespace/name`) that bypass or can bypass their gateway. The key is `namespace/name` of the
    * Gateway.
    */
-  readonly bypassing: () => ReadonlyMap<string, readonly string[]>
+  readonly bypassing: () => Bypassing
   /** Reports whether a NetworkPolicy isolates the pods with `proxyEnv` of the namespace. */
   readonly isIsolated: (namespace: string) => boolean
   readonly floorRules: FloorRules

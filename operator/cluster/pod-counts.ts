@@ -8,7 +8,7 @@ import type { Informers } from './informer-caches.ts'
  */
 export function podCounts(
   { caches, podIndex }: Pick<Informers, 'caches' | 'podIndex'>,
-  bypassing: ReadonlyMap<string, readonly string[]>,
+  bypassing: ReadonlyMap<string, readonly unknown[]>,
 ): ReadonlyMap<string, PodCounts> {
   const gateways = caches.Gateway.list().map(keyOf)
   const counts = new Map<string, PodCounts>()

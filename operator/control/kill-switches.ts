@@ -7,7 +7,12 @@ import {
   namespaceSource,
   widestScope,
 } from '../../core/decision/kill-switch/kill-reach.ts'
-import { isKillScope, normaliseScope } from '../../core/decision/kill-switch/kill-switch.ts'
+import {
+  isKillScope,
+  KILL_SCOPE_FORMS,
+  normaliseScope,
+  parseKillScope,
+} from '../../core/decision/kill-switch/kill-switch.ts'
 import { storableText } from '../../core/storable.ts'
 import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { type KillRelayBody, RELAYED_KILL_LIMITS } from '../../core/wire/operator/operator.ts'
@@ -20,7 +25,6 @@ export type GatewayObject = KubeObject & { readonly spec: Partial<Pick<GatewaySp
 export type ConfigMapObject = KubeObject & { readonly data?: Readonly<Record<string, string>> }
 
 const NO_REASON = 'no reason given'
-const SCOPE = /^((connector|agent|gateway|namespace):)?[^\s:]+$/i
 
 /** Returns the kill switch in `spec.killSwitch` of a Gateway. */
 export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
@@ -87,8 +91,13 @@ export function killSwitchOfConfigMap(
   }
 }
 
+/**
+ * Reports whether the text is a scope of a ConfigMap. A colon in the name is more likely a typo (`connector:agent:bot`)
+ * than a name, and such a scope would match nothing.
+ */
 function isScope(scope: string): boolean {
-  return SCOPE.test(scope) && isKillScope(scope) && scope.length <= RELAYED_KILL_LIMITS.scopeLength
+  const isPlain = !parseKillScope(scope).name.includes(':')
+  return isPlain && isKillScope(scope) && scope.length <= RELAYED_KILL_LIMITS.scopeLength
 }
 
 /**
@@ -107,7 +116,7 @@ function shownReason(reason: string): string {
 function whyWrong(isForeign: boolean, namespace: string): string {
   return isForeign
     ? `is outside namespace ${namespace} of this ConfigMap`
-    : 'is not a scope (all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, claim:NAME, pod:NAME or a bare name, at most 300 characters)'
+    : `is not a scope: it ${KILL_SCOPE_FORMS}, and have at most ${RELAYED_KILL_LIMITS.scopeLength} characters`
 }
 
 function scopeFrom(source: string, scope: string): string {
@@ -116,7 +125,7 @@ function scopeFrom(source: string, scope: string): string {
 }
 
 function isOfAnother(namespace: string, scope: string): boolean {
-  const [kind = '', name = kind] = normaliseScope(scope).split(':')
+  const { kind, name } = parseKillScope(scope)
   const named = kind === 'namespace' ? name : namespaceOf(name)
   return named !== '' && named.toLowerCase() !== namespace
 }

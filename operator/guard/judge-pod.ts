@@ -19,8 +19,10 @@ export type ContainerStatus = {
 }
 
 export type Finding = {
-  /** `ungoverned` and `proxy-user` allow a bypass of the gateway; `outdated` does not. */
-  readonly kind: 'ungoverned' | 'proxy-user' | 'outdated'
+  /**
+   * `ungoverned` (no sidecar), `sidecar-changed` and `proxy-user` allow a bypass of the gateway; `outdated` does not.
+   */
+  readonly kind: 'ungoverned' | 'sidecar-changed' | 'proxy-user' | 'outdated'
   readonly message: string
 }
 
@@ -39,8 +41,9 @@ export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
     wanted.namespaceLabels[INJECT_LABEL] === 'required' ||
     Boolean(pod.metadata.annotations?.[ANNOTATIONS.gateway])
   const proxy = pod.spec.initContainers?.find(({ name }) => name === CONTAINERS.proxy)
-  if (proxy === undefined) return mustBeGoverned ? ungoverned('the pod has no sidecar') : null
-  if (!startsFirst(pod)) return ungoverned('other containers start before the capture rules and the proxy')
+  if (proxy === undefined) return mustBeGoverned ? ungoverned('ungoverned', 'the pod has no sidecar') : null
+  if (!startsFirst(pod))
+    return ungoverned('sidecar-changed', 'other containers start before the capture rules and the proxy')
   const impostor = runningAs(pod, proxy.securityContext?.runAsUser)
   if (impostor !== undefined) return proxyUser(impostor)
   return judgeImage(proxy.image ?? '', wanted.proxyImages)
@@ -53,7 +56,7 @@ export function judgePod(pod: RunningPod, wanted: Wanted): Finding | null {
 function judgeImage(image: string, wanted: readonly string[]): Finding | null {
   if (wanted.includes(image)) return null
   const isOurs = wanted.some((each) => repositoryOf(each) === repositoryOf(image))
-  return isOurs ? outdated(image) : ungoverned(`the image of its sidecar is ${image}`)
+  return isOurs ? outdated(image) : ungoverned('sidecar-changed', `the image of its sidecar is ${image}`)
 }
 
 /** Returns the repository of an image: its name without tag and digest, but with the port of the registry. */
@@ -86,9 +89,9 @@ function runningAs({ status }: RunningPod, uid: number | undefined): string | un
   return others.find(({ user }) => uid !== undefined && user?.linux?.uid === uid)?.name
 }
 
-function ungoverned(why: string): Finding {
+function ungoverned(kind: 'ungoverned' | 'sidecar-changed', why: string): Finding {
   return {
-    kind: 'ungoverned',
+    kind,
     message: `The pod is not governed, although it must be: ${why}. Delete it, so that its workload creates a governed one.`,
   }
 }

@@ -19,20 +19,28 @@ export type WatchdogOptions = {
   readonly evicts: boolean
 }
 
-export type Sweep = {
-  /**
-   * Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation. The key is
-   * `''` without an annotation.
-   */
-  readonly bypassing: ReadonlyMap<string, readonly string[]>
-  /** Pods whose sidecar is not the installed version. */
-  readonly outdated: readonly string[]
-}
+/** A pod (`namespace/name`) that bypasses or can bypass its gateway. */
+export type BypassingPod = { readonly name: string; readonly kind: Exclude<Finding['kind'], 'outdated'> }
 
 /**
- * Judges every pod once and reports the findings. Rejects when an eviction failed, after all pods were judged.
+ * Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation. The key is `''`
+ * without an annotation.
  */
-export async function sweep(port: WatchdogPort, options: WatchdogOptions): Promise<Sweep> {
+export type Bypassing = ReadonlyMap<string, readonly BypassingPod[]>
+
+export type Sweep = {
+  readonly bypassing: Bypassing
+  /** Pods whose sidecar is not the installed version. */
+  readonly outdated: readonly string[]
+  /** Resolves with the evictions that failed when all evictions have ended. Never rejects. */
+  readonly evictions: Promise<readonly FailedEviction[]>
+}
+
+/** Eviction of a pod (`namespace/name`) that failed, for example because of its PodDisruptionBudget. */
+export type FailedEviction = { readonly pod: string; readonly error: unknown }
+
+/** Judges every pod once, reports the findings, and begins the evictions if they are configured. */
+export function sweep(port: WatchdogPort, options: WatchdogOptions): Sweep {
   const found = port.pods().flatMap((pod) => {
     const namespace = pod.metadata.namespace ?? ''
     if (namespace === options.ownNamespace || SYSTEM_NAMESPACES.includes(namespace)) return []
@@ -41,33 +49,38 @@ export async function sweep(port: WatchdogPort, options: WatchdogOptions): Promi
     return finding === null ? [] : [{ pod, finding }]
   })
   for (const { pod, finding } of found) port.report(pod, finding)
-  const [outdated, bypassing] = [
-    found.filter(({ finding }) => finding.kind === 'outdated'),
-    found.filter(({ finding }) => finding.kind !== 'outdated'),
-  ]
-  if (options.evicts)
-    await evictAll(
-      port,
-      bypassing.map(({ pod }) => pod),
-    )
+  const outdated = found.filter(({ finding }) => finding.kind === 'outdated')
+  const bypassing = found.flatMap(({ pod, finding: { kind } }) =>
+    kind === 'outdated' ? [] : [{ pod, kind }],
+  )
+  const evicted = options.evicts ? bypassing.map(({ pod }) => pod) : []
   return {
-    bypassing: byGateway(bypassing.map(({ pod }) => pod)),
+    bypassing: byGateway(bypassing),
     outdated: outdated.map(({ pod }) => keyOf(pod)),
+    evictions: evictAll(port, evicted),
   }
 }
 
-async function evictAll(port: WatchdogPort, pods: readonly RunningPod[]): Promise<void> {
-  const results = await Promise.allSettled(pods.map((pod) => port.evict(pod)))
-  const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} pods could not be evicted`)
+async function evictAll(port: WatchdogPort, pods: readonly RunningPod[]): Promise<readonly FailedEviction[]> {
+  const results = await Promise.all(
+    pods.map((pod) =>
+      port.evict(pod).then(
+        () => [],
+        (error: unknown) => [{ pod: keyOf(pod), error }],
+      ),
+    ),
+  )
+  return results.flat()
 }
 
-function byGateway(pods: readonly RunningPod[]): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>()
-  for (const pod of pods) {
+type Bypass = { readonly pod: RunningPod; readonly kind: BypassingPod['kind'] }
+
+function byGateway(bypasses: readonly Bypass[]): Bypassing {
+  const groups = new Map<string, BypassingPod[]>()
+  for (const { pod, kind } of bypasses) {
     const named = pod.metadata.annotations?.[ANNOTATIONS.gateway] ?? ''
     const key = named === '' || named.includes('/') ? named : `${pod.metadata.namespace ?? ''}/${named}`
-    groups.set(key, [...(groups.get(key) ?? []), keyOf(pod)])
+    groups.set(key, [...(groups.get(key) ?? []), { name: keyOf(pod), kind }])
   }
   return groups
 }

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
 import type { Sandboxes } from '../cluster/sandboxes.ts'
-import { type Sweep, sweep, type WatchdogPort } from '../guard/watchdog.ts'
+import { type FailedEviction, type Sweep, sweep, type WatchdogPort } from '../guard/watchdog.ts'
 import { type WatchedPod, watchedPod } from '../guard/watched-pods.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { hasCode } from '../kube/kube-failure.ts'
 import type { Namespaces } from '../kube/namespaces.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import { createReflector, type Reflector } from '../kube/reflector.ts'
@@ -48,6 +49,7 @@ export function startPodWatchdog(deps: PodWatchdogDeps): PodWatchdog {
     trim: watchedPod,
   })
   const logChanges = createChangeLog(log)
+  const failed = createFailureLog(log)
   let bypassing: Sweep['bypassing'] = new Map()
   const found = (now: Sweep['bypassing']) => {
     const textOf = (sweep: Sweep['bypassing'], gateway: string) => JSON.stringify(sweep.get(gateway) ?? [])
@@ -59,7 +61,7 @@ export function startPodWatchdog(deps: PodWatchdogDeps): PodWatchdog {
   }
   const timer = setInterval(() => {
     if (namespaces.isSynced() && pods.isSynced())
-      void sweepOnce(deps, { pods, namespaceLabels: namespaces.labelsOf, found })
+      void sweepOnce(deps, { pods, namespaceLabels: namespaces.labelsOf, found, failed })
   }, deps.sweepMs ?? SWEEP_MS)
   return {
     bypassing: () => bypassing,
@@ -73,7 +75,10 @@ export function startPodWatchdog(deps: PodWatchdogDeps): PodWatchdog {
 type SweepDeps = {
   readonly pods: Reflector<WatchedPod>
   readonly namespaceLabels: WatchdogPort['namespaceLabels']
+  /** Called with the findings of a sweep, before its evictions have ended. */
   readonly found: (bypassing: Sweep['bypassing']) => void
+  /** Called with the failed evictions of a sweep, when all evictions have ended. */
+  readonly failed: (evictions: readonly FailedEviction[]) => void
 }
 
 /** Returns a function that logs findings when they change, not with every sweep. */
@@ -87,9 +92,23 @@ function createChangeLog(log: Logger): SweepDeps['found'] {
   }
 }
 
+/** Returns a function that logs failed evictions when they change: a refusal can last until the budget of a pod is met. */
+function createFailureLog(log: Logger): SweepDeps['failed'] {
+  let logged = '[]'
+  return (evictions) => {
+    const failures = evictions.map(({ pod, error }) => ({
+      pod,
+      problem: error instanceof Error ? error.message : String(error),
+    }))
+    const now = JSON.stringify(failures)
+    if (now !== logged && failures.length > 0) log.warn({ failures }, 'ungoverned pods could not be evicted')
+    logged = now
+  }
+}
+
 async function sweepOnce(
   { client, log, recorder, ownNamespace, config, sandboxes }: PodWatchdogDeps,
-  { pods, namespaceLabels, found }: SweepDeps,
+  { pods, namespaceLabels, found, failed }: SweepDeps,
 ): Promise<void> {
   const members = createPoolMembers({ client, recorder, sandboxes })
   const kept = new Map(pods.list().map((pod) => [members.expected(pod.watched), pod.metadata]))
@@ -112,13 +131,19 @@ async function sweepOnce(
       const { name = '', namespace } = pod.metadata
       const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } }
       const path = `${pathOf(RESOURCES.Pod, namespace, name)}/eviction`
-      await client.call({ method: 'POST', path, body })
+      try {
+        await client.call({ method: 'POST', path, body })
+      } catch (error) {
+        if (!hasCode(error, 'not_found')) throw error
+      }
     },
   }
   try {
     const options = { ownNamespace, proxyImages: [config.images.proxy], evicts: config.evicts }
-    found((await sweep(port, options)).bypassing)
+    const { bypassing, evictions } = sweep(port, options)
+    found(bypassing)
+    failed(await evictions)
   } catch (error) {
-    log.warn({ err: error }, 'ungoverned pods could not be evicted')
+    log.warn({ err: error }, 'pods could not be checked for bypasses')
   }
 }

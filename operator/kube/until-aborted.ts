@@ -6,7 +6,10 @@ export async function untilAborted(work: Promise<unknown>, signal: AbortSignal):
   const stop = () => aborted.resolve()
   if (signal.aborted) return false
   signal.addEventListener('abort', stop, { once: true })
-  await Promise.race([work, aborted.promise])
-  signal.removeEventListener('abort', stop)
+  try {
+    await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
   return !signal.aborted
 }

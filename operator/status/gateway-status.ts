@@ -15,6 +15,7 @@ import type { GatewayProcess } from '../../core/wire/operator/operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
 import type { Disconnected } from '../cluster/disconnections.ts'
 import { isCurrent } from '../control/gateway-states.ts'
+import type { BypassingPod } from '../guard/watchdog.ts'
 import { keyOf } from '../kube/objects.ts'
 import { egressCauseText } from '../network/egress-cause.ts'
 import { type Verdict, verdict } from './conditions.ts'
@@ -122,25 +123,37 @@ function some(names: readonly string[], separator = ', '): string {
 }
 
 /**
- * Returns the `BypassDetected` condition. A condition has one reason; a pod without a sidecar is more severe than a
- * broken capture.
+ * Returns the `BypassDetected` condition. The reason is that of the most severe bypass; the message names all bypasses.
  */
-function detected(processes: readonly GatewayProcess[], bypassing: readonly string[]): Verdict {
-  if (bypassing.length > 0) {
-    const text = `pods that should be governed run without a sidecar: ${some(bypassing)}; restart them`
-    return verdict('BypassDetected', 'True', ['PodWithoutSidecar', text])
-  }
-  const shared = processes.filter(({ conditions }) => conditions.includes('BypassDetected/ProxyUser'))
-  if (shared.length > 0) {
-    const text = `another process of the pod runs as the user of the sidecar, whose traffic is not captured: ${some(shared.map(nameOf))}; set securityContext.runAsUser of its containers`
-    return verdict('BypassDetected', 'True', ['ProxyUserShared', text])
-  }
-  const broken = processes.filter(({ conditions }) => conditions.includes('BypassDetected')).map(nameOf)
-  if (broken.length === 0)
+function detected(processes: readonly GatewayProcess[], bypassing: readonly BypassingPod[]): Verdict {
+  const podsWith = (kind: BypassingPod['kind']) =>
+    bypassing.filter((pod) => pod.kind === kind).map(({ name }) => name)
+  const isShared = ({ conditions }: GatewayProcess) => conditions.includes('BypassDetected/ProxyUser')
+  const isBroken = ({ conditions }: GatewayProcess) => conditions.includes('BypassDetected')
+  const sharing = processes.filter(isShared).map(nameOf)
+  // A sidecar that reports the former condition also reports the latter, which older operators read.
+  const broken = processes.filter((each) => isBroken(each) && !isShared(each)).map(nameOf)
+  const findings: readonly Finding[] = [
+    ['PodWithoutSidecar', NO_SIDECAR, podsWith('ungoverned'), 'restart them'],
+    ['PodWithoutSidecar', CHANGED, podsWith('sidecar-changed'), 'restart them'],
+    ['ProxyUserShared', SHARED, [...podsWith('proxy-user'), ...sharing], SET_USER],
+    ['CaptureBroken', BROKEN, broken, 'restart their pods'],
+  ]
+  const found = findings.filter(([, , names]) => names.length > 0)
+  const [first] = found
+  if (first === undefined)
     return verdict('BypassDetected', 'False', ['NoneDetected', 'no ungoverned traffic is known'])
-  const text = `the traffic capture of sidecars is broken: ${some(broken)}; restart their pods`
-  return verdict('BypassDetected', 'True', ['CaptureBroken', text])
+  const texts = found.map(([, text, names, remedy]) => `${text}: ${some(names)}; ${remedy}`)
+  return verdict('BypassDetected', 'True', [first[0], texts.join('; ')])
 }
+
+type Finding = readonly [ConditionReason<'BypassDetected'>, text: string, names: string[], remedy: string]
+
+const NO_SIDECAR = 'pods that should be governed run without a sidecar'
+const CHANGED = 'the sidecar of pods was changed, or does not start first'
+const SHARED = 'another process of the pod runs as the user of the sidecar, whose traffic is not captured'
+const SET_USER = 'set securityContext.runAsUser of its containers'
+const BROKEN = 'the traffic capture of sidecars is broken'
 
 /**
  * Returns the `BypassPossible` condition. The reason is that of the widest possible bypass; the message names all

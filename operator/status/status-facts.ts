@@ -4,6 +4,7 @@ import type { Credential } from '../cluster/credentials.ts'
 import type { Disconnected } from '../cluster/disconnections.ts'
 import type { PodFacts } from '../cluster/pod-index.ts'
 import type { GatewayState } from '../control/gateway-states.ts'
+import type { BypassingPod } from '../guard/watchdog.ts'
 
 /** The inputs of a status besides the object itself. */
 export type StatusFacts = {
@@ -33,11 +34,8 @@ export type GatewayFacts = {
   readonly notIsolatedIn: readonly string[]
   /** Pods whose sidecar has had no connection to the control plane for over 60 s. */
   readonly disconnected: readonly Disconnected[]
-  /**
-   * Pods that bypass their gateway, or can, as `namespace/name`: without a sidecar, or with a container that runs as
-   * the user of the proxy.
-   */
-  readonly bypassing: readonly string[]
+  /** Pods that bypass their gateway, or can. */
+  readonly bypassing: readonly BypassingPod[]
   /** Fields that are below a floor of the installation. */
   readonly belowFloor: readonly FieldBelowFloor[]
 }

@@ -1,7 +1,7 @@
 import { nearestNames } from '../../nearest.ts'
 import type { Instance } from '../../wire/gateway/instance.ts'
 import { namespaceOf } from './kill-reach.ts'
-import { isInstanceScope, matchKill } from './kill-switch.ts'
+import { isInstanceScope, matchKill, parseKillScope } from './kill-switch.ts'
 
 /**
  * Names that the scope of a kill switch can match. Connectors have a type and a name, agents a name and an id,
@@ -59,7 +59,7 @@ function candidates(
       (name) => name !== '',
     ),
   }
-  const kind = scope.slice(0, Math.max(scope.indexOf(':'), 0))
+  const { kind } = parseKillScope(scope)
   const all = Object.entries(kinds).flatMap(([each, listed]) =>
     listed.flatMap(bothForms).map((name) => ({ each, name })),
   )

@@ -47,13 +47,13 @@ export function matchKill(entries: readonly KillEntry[], subject: KillSubject): 
 export function normaliseScope(scope: string | undefined): string {
   const text = scope?.trim() ?? ''
   if (isGlobal(text)) return 'all'
-  const parsed = parseScope(text)
+  const parsed = parseKillScope(text)
   return fold(parsed.kind === null ? text : `${parsed.kind}:${parsed.name}`)
 }
 
 /** Returns the only namespace that a scope affects; null if the scope may affect several namespaces, or none. */
 export function namespaceOfScope(scope: string): string | null {
-  const { kind, name } = parseScope(scope)
+  const { kind, name } = parseKillScope(scope)
   if (kind === 'namespace') return fold(name)
   return kind === null || kind === 'connector' ? null : fold(namespaceOf(name)) || null
 }
@@ -64,7 +64,7 @@ export const KILL_SCOPE_FORMS =
 
 /** Reports whether the text is a valid scope. The subject of the scope need not exist yet. */
 export function isKillScope(scope: string): boolean {
-  const { kind, name } = parseScope(scope)
+  const { kind, name } = parseKillScope(scope)
   // Names of agents and gateways may contain blanks. A text with blanks and without a kind is refused nevertheless,
   // because such a text is more likely a sentence than a name.
   return name !== '' && (kind !== null || !/[\s:]/.test(name)) && !CONTROL.test(name)
@@ -97,12 +97,16 @@ function isGlobal(scope: string): boolean {
 }
 
 function hits(scope: string, subject: KillSubject): boolean {
-  const { kind, name } = parseScope(scope)
+  const { kind, name } = parseKillScope(scope)
   const kinds = kind === null ? BARE_KINDS : [kind]
   return kinds.some((each) => namesOf(each, subject).some((own) => isSameName(own, name)))
 }
 
-function parseScope(scope: string): { kind: Kind | null; name: string } {
+/**
+ * Splits a scope into its kind and its name. The kind is null for a bare name, and for a text with an unknown kind,
+ * which is then a part of the name.
+ */
+export function parseKillScope(scope: string): { readonly kind: Kind | null; readonly name: string } {
   const text = scope.trim()
   const colon = text.indexOf(':')
   const head = fold(text.slice(0, colon))
@@ -122,7 +126,7 @@ function namesOf(kind: Kind, subject: KillSubject): readonly string[] {
 
 /** Returns whether the scope covers instances of agents: a claim or a pod. */
 export function isInstanceScope(scope: string): boolean {
-  const { kind } = parseScope(scope)
+  const { kind } = parseKillScope(scope)
   return kind === 'claim' || kind === 'pod'
 }
 

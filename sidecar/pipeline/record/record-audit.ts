@@ -123,21 +123,17 @@ function storable(exchange: Exchange, action: Action): Action {
 }
 
 /**
- * Returns the parameters without the agent's own credentials. Several actions are listed in full, as on the approval
- * card.
+ * Returns the parameters of the action; several actions are listed in full, as on the approval card. Parameters contain
+ * no credential of the agent: requests are named without them, and no row declares a field that carries one.
  */
-function parametersOf({ actions = [], named, connector }: Exchange, action: Action): Parameters {
-  if (actions.length > 1 && named?.kind !== 'candidates') {
-    return {
-      actions: actions.map((listed) => ({
-        type: listed.type,
-        target: canonicalTarget(listed.connector, listed.resource) ?? null,
-        ...effectDetails(listed),
-        parameters: listed.parameters,
-      })),
-    }
+function parametersOf({ actions = [], named }: Exchange, action: Action): Parameters {
+  if (actions.length < 2 || named?.kind === 'candidates') return action.parameters
+  return {
+    actions: actions.map((listed) => ({
+      type: listed.type,
+      target: canonicalTarget(listed.connector, listed.resource) ?? null,
+      ...effectDetails(listed),
+      parameters: listed.parameters,
+    })),
   }
-  const carriers = connector?.connector.carriers
-  const secret = new Set([...(carriers?.bodyFields ?? []), ...(carriers?.query ?? [])])
-  return Object.fromEntries(Object.entries(action.parameters).filter(([name]) => !secret.has(name)))
 }

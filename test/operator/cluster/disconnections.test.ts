@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { ChaperoneError } from '../../../core/errors.ts'
 import { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import { createDisconnections } from '../../../operator/cluster/disconnections.ts'
 import { governedPod } from '../../../operator/cluster/governed-pods.ts'
@@ -103,6 +104,29 @@ test('a sidecar with a stream is no such sidecar, and the time starts again when
   at(25_000)
   await observe([], ['a'])
   expect(asked).toEqual(['a'])
+})
+
+test('a pod that was deleted before its diagnosis has no Event, and is no failure', async () => {
+  const failures: unknown[] = []
+  const events: string[] = []
+  let now = 0
+  const disconnections = createDisconnections({
+    diagnose: async ({ name }) => {
+      throw new ChaperoneError(name === 'gone' ? 'not_found' : 'forbidden', { detail: name })
+    },
+    events: { record: async (_target, { reason }) => void events.push(reason) },
+    onDiagnosed: () => undefined,
+    onFailure: (error) => failures.push(error),
+    monotonicMs: () => now,
+  })
+  const unready = [pod('gone'), pod('kept')]
+  for (const at of [0, 10_001]) {
+    now = at
+    disconnections.of('team/prod', { unready, processes: [], isStale: false })
+    await turn()
+  }
+  expect(events).toEqual([])
+  expect(failures).toEqual([expect.objectContaining({ code: 'forbidden', message: 'kept' })])
 })
 
 test('the stream of an older control plane counts for every pod of its agent', async () => {

@@ -45,6 +45,23 @@ describe('a kill switch', () => {
     const slip = map({ active: 'true', scopes: 'agents:x' })
     expect([slip?.scopes, slip?.problems.length]).toEqual([['all'], 1])
   })
+  test.each<[string, readonly string[]]>([
+    ['claim:job-1', ['claim:job-1']],
+    ['pod:team/web-1, Claim:Alice', ['pod:team/web-1', 'claim:alice']],
+    ['namespace', ['namespace']],
+  ])('by ConfigMap applies to one instance or name only: %j', (scopes, wanted) => {
+    const stop = map({ active: 'true', scopes })
+    expect([stop?.scopes, stop?.problems]).toEqual([wanted, []])
+    expect(mapOf('team', { active: 'true', scopes })?.scopes).toEqual(wanted)
+  })
+  test.each(['pod:', 'claim:other/x:y', 'connector:agent:bot', 'pods:web-1', 'a:b'])(
+    'by ConfigMap applies to everything if a scope is misspelt: %j',
+    (scopes) => {
+      const stop = map({ active: 'true', scopes })
+      expect([stop?.scopes, stop?.problems.length]).toEqual([['all'], 1])
+      expect(stop?.problems[0]).toContain('claim:NAME, pod:NAME')
+    },
+  )
   test('by a ConfigMap without `active` is neither activated nor lifted', () => {
     for (const data of [undefined, {}, { reason: 'why' }, { scopes: 'all' }])
       expect(mapOf('team', data)).toBeNull()
@@ -58,6 +75,8 @@ describe('a kill switch', () => {
     ['namespace:other, agent:x', ['namespace:team', 'agent:x'], 1],
     ['Gateway:OTHER/prod', ['namespace:team'], 1],
     ['other/bot', ['namespace:team'], 1],
+    ['claim:other/alice', ['namespace:team'], 1],
+    ['pod:TEAM/web-1', ['pod:team/web-1'], 0],
     ['agents:x', ['namespace:team'], 1],
   ])('by the ConfigMap of a namespace applies to that namespace: %j', (scopes, wanted, problems) => {
     const found = mapOf('team', { active: 'true', scopes })

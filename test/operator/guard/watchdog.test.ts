@@ -36,7 +36,10 @@ describe('the watchdog', () => {
       ...pod,
       spec: { ...pod.spec, initContainers: pod.spec.initContainers?.toReversed() ?? [] },
     }))
-    expect(judgePod(moved, NONE)?.message).toContain('start before')
+    expect(judgePod(moved, NONE)).toMatchObject({
+      kind: 'sidecar-changed',
+      message: expect.stringContaining('start before'),
+    })
   })
 
   it.each(['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'])(
@@ -57,7 +60,7 @@ describe('the watchdog', () => {
   it('distinguishes an outdated sidecar from a missing one', () => {
     expect(judgePod(governed(), { ...NONE, proxyImages: ['chaperone:2'] })?.kind).toBe('outdated')
     expect(judgePod(governed(), { ...NONE, proxyImages: ['localhost:5000/chaperone:1'] })?.kind).toBe(
-      'ungoverned',
+      'sidecar-changed',
     )
   })
 
@@ -81,7 +84,7 @@ describe('a sweep', () => {
   }
   const options = { ownNamespace: 'chaperone-system', proxyImages: ['chaperone:1'], evicts: false }
 
-  it('groups pods by their Gateway, and exempts system namespaces and its own', async () => {
+  it('groups pods by their Gateway, and exempts system namespaces and its own', () => {
     const { port, reported } = setup([
       bare({ name: 'a', ...annotated }),
       bare({ name: 'b', annotations: { 'chaperone.dev/gateway': 'platform/shared' } }),
@@ -93,12 +96,12 @@ describe('a sweep', () => {
       bare({ name: 'e', namespace: 'chaperone-system', ...annotated }),
       governed(),
     ])
-    const { bypassing, outdated } = await sweep(port, options)
+    const { bypassing, outdated } = sweep(port, options)
     expect(Object.fromEntries(bypassing)).toEqual({
-      'team/main': ['team/a'],
-      'kube-tools/main': ['kube-tools/d'],
-      'platform/shared': ['team/b'],
-      '': ['closed/c'],
+      'team/main': [{ name: 'team/a', kind: 'ungoverned' }],
+      'kube-tools/main': [{ name: 'kube-tools/d', kind: 'ungoverned' }],
+      'platform/shared': [{ name: 'team/b', kind: 'ungoverned' }],
+      '': [{ name: 'closed/c', kind: 'ungoverned' }],
     })
     expect(outdated).toEqual([])
     expect(reported).toEqual([
@@ -115,22 +118,22 @@ describe('a sweep', () => {
       ended.push(metadata.name ?? '')
     }
     const pods = [bare({ name: 'a', ...annotated }), governed()]
-    await sweep(setup(pods, evict).port, options)
+    expect(await sweep(setup(pods, evict).port, options).evictions).toEqual([])
     expect(ended).toEqual([])
-    await sweep(setup(pods, evict).port, { ...options, proxyImages: ['chaperone:2'], evicts: true })
+    await sweep(setup(pods, evict).port, { ...options, proxyImages: ['chaperone:2'], evicts: true }).evictions
     expect(ended).toEqual(['a'])
   })
 
-  it('tries to evict every pod, and rejects with the number of failures', async () => {
+  it('tries to evict every pod, and returns the findings with the evictions that failed', async () => {
     const tried: string[] = []
     const evict = async ({ metadata }: RunningPod) => {
       tried.push(metadata.name ?? '')
-      throw new Error('disruption budget')
+      if (metadata.name === 'a') throw new Error('disruption budget')
     }
     const pods = [bare({ name: 'a', ...annotated }), bare({ name: 'b', ...annotated })]
-    await expect(sweep(setup(pods, evict).port, { ...options, evicts: true })).rejects.toThrow(
-      '2 pods could not be evicted',
-    )
+    const { bypassing, evictions } = sweep(setup(pods, evict).port, { ...options, evicts: true })
+    expect(bypassing.get('team/main')?.map(({ name }) => name)).toEqual(['team/a', 'team/b'])
+    expect(await evictions).toMatchObject([{ pod: 'team/a', error: { message: 'disruption budget' } }])
     expect(tried).toEqual(['a', 'b'])
   })
 })

@@ -235,7 +235,9 @@ describe.skipIf(kubeAssets() === null)(`the admission component (${KUBE_ASSETS_H
     })
     expect(event.note).toContain('the pod has no sidecar')
     // For the Gateway's status.
-    expect([...(component.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContain(`team/${name}`)
+    expect([...(component.bypassing?.() ?? [])].flatMap(([, pods]) => pods)).toContainEqual({
+      ...{ name: `team/${name}`, kind: 'ungoverned' },
+    })
     expect(bypassing.length).toBeGreaterThan(0)
   })
 

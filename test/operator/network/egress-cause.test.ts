@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { ChaperoneError } from '../../../core/errors.ts'
 import { egressCause } from '../../../operator/network/egress-cause.ts'
 import type { EgressPolicy } from '../../../operator/network/egress-rules.ts'
 
@@ -128,6 +129,17 @@ describe('the cause of a missing connection', () => {
     ],
   ])('is none with %s', async (_what, specs) => {
     expect(await causeOf(specs)).toBeNull()
+  })
+
+  test('is not sought for a pod that no longer exists', async () => {
+    const call = async () => {
+      throw new ChaperoneError('not_found')
+    }
+    const dns = { resolvers: [], pods: { namespace: 'kube-system', labels: {} } }
+    const deps = { client: { call }, namespaces: { labelsOf: () => ({}) }, ownNamespace: 'x', dns }
+    await expect(egressCause(deps, { namespace: 'team', name: 'gone' }, SIGNAL)).rejects.toMatchObject({
+      code: 'not_found',
+    })
   })
 
   test('is judged by the address of a DNS server without pods', async () => {

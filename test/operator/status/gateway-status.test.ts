@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Floors, floored } from '../../../core/crd/floors.ts'
 import { GatewayStatus } from '../../../core/crd/status.ts'
 import { createGatewayStates } from '../../../operator/control/gateway-states.ts'
+import type { BypassingPod } from '../../../operator/guard/watchdog.ts'
 import { planStatus } from '../../../operator/status/plan-status.ts'
 import { conditionsOf, facts, gateway, messageOf, ofGateway, ofProd, process, state } from './status-world.ts'
 
@@ -102,8 +103,44 @@ describe('the status', () => {
     expect(conditionsOf(planStatus('Gateway', gateway(), ofGateway({ state: elsewhere })))).toContain(
       'Degraded=False/AsExpected',
     )
-    const bare = planStatus('Gateway', gateway(), ofGateway({ bypassing: ['team/odd'] }))
+  })
+
+  test('of a Gateway names the bypass of each pod, the most severe first', () => {
+    const ofPods = (...kinds: readonly BypassingPod['kind'][]) =>
+      planStatus(
+        'Gateway',
+        gateway(),
+        ofGateway({ bypassing: kinds.map((kind) => ({ name: `team/${kind}`, kind })) }),
+      )
+    const bare = ofPods('ungoverned')
     expect(conditionsOf(bare)).toContain('BypassDetected=True/PodWithoutSidecar')
+    expect(messageOf(bare, 'BypassDetected')).toBe(
+      'pods that should be governed run without a sidecar: team/ungoverned; restart them',
+    )
+    const changed = ofPods('sidecar-changed')
+    expect(conditionsOf(changed)).toContain('BypassDetected=True/PodWithoutSidecar')
+    expect(messageOf(changed, 'BypassDetected')).toBe(
+      'the sidecar of pods was changed, or does not start first: team/sidecar-changed; restart them',
+    )
+    const shared = ofPods('proxy-user')
+    expect(conditionsOf(shared)).toContain('BypassDetected=True/ProxyUserShared')
+    expect(messageOf(shared, 'BypassDetected')).toMatch(
+      /^another process .* runs as the user of the sidecar.*: team\/proxy-user; set securityContext\.runAsUser/,
+    )
+    const all = ofPods('proxy-user', 'ungoverned')
+    expect(conditionsOf(all)).toContain('BypassDetected=True/PodWithoutSidecar')
+    expect(messageOf(all, 'BypassDetected')).toMatch(
+      /without a sidecar: team\/ungoverned;.*: team\/proxy-user;/,
+    )
+  })
+
+  test('of a Gateway names a process that saw its own user as that, not as a broken capture', () => {
+    const conditions = ['BypassDetected', 'BypassDetected/ProxyUser']
+    const state = ofProd([process({ process_id: 'p3', agent: 'team/bot', conditions })])
+    const bypassing = [{ name: 'team/odd', kind: 'proxy-user' as const }]
+    const shown = planStatus('Gateway', gateway(), ofGateway({ state, bypassing }))
+    expect(messageOf(shown, 'BypassDetected')).toContain('p3 of agent team/bot, team/odd; set')
+    expect(messageOf(shown, 'BypassDetected')).not.toContain('capture of sidecars is broken')
   })
 
   test.each<[string, string, object, readonly string[], string, string, RegExp]>([

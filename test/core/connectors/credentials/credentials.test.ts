@@ -76,6 +76,12 @@ describe.each(BUILT_IN.map((connector) => [connector.name, connector] as const))
       expect(JSON.stringify(outbound)).not.toContain(CANARY)
     })
 
+    test('is no field that a row makes a parameter of its action', () => {
+      const names = [...connector.carriers.query, ...connector.carriers.bodyFields]
+      const declared = (connector.catalogue ?? []).flatMap(({ parameters = [] }) => parameters)
+      expect(declared.filter((name) => names.includes(name.toLowerCase()))).toEqual([])
+    })
+
     test('is replaced by exactly one of ours', () => {
       const outbound = edit([
         'Host',
