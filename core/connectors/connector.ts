@@ -57,7 +57,10 @@ export type BodyView =
  * which one. With `settledBy: 'server'` the request does not determine which one, so the strictest decision about a
  * candidate applies.
  */
-export type Named =
+export type Named = {
+  /** Number of tools in a model request that the agent itself runs. They have no action of their own. */
+  readonly functionTools?: number
+} & (
   | {
       readonly kind: 'actions'
       readonly actions: readonly Action[]
@@ -68,6 +71,7 @@ export type Named =
       readonly candidates: readonly Action[]
       readonly settledBy?: 'body' | 'server'
     }
+)
 
 /** The result of a classification: the actions of a request, or a refusal. */
 export type Classification = Named | Refusal

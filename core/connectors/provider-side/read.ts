@@ -78,7 +78,7 @@ export function foundActs(table: CompiledTable, found: FoundMembers): readonly P
     : fields
 }
 
-function isTool({ toolPlaces }: CompiledTable, place: readonly string[]): boolean {
+export function isTool({ toolPlaces }: CompiledTable, place: readonly string[]): boolean {
   for (const end of toolPlaces) if (endsWith(place, end)) return true
   return false
 }
@@ -87,7 +87,7 @@ function isAt({ parents, isRooted }: FieldRow, place: readonly string[]): boolea
   return (!isRooted || place.length === parents.length) && endsWith(place, parents)
 }
 
-function endsWith(place: readonly string[], end: readonly string[]): boolean {
+export function endsWith(place: readonly string[], end: readonly string[]): boolean {
   const from = place.length - end.length
   for (let at = 0; at < end.length; at++) if (place[from + at] !== end[at]) return false
   return from >= 0
@@ -185,6 +185,6 @@ function toolActs(
 /** Shown in place of a type that is an object or a list. No tool of the table has this type. */
 const NO_TEXT = '(object or list)'
 
-function rowOf(tools: readonly ToolRow[], type: string): ToolRow | undefined {
+export function rowOf(tools: readonly ToolRow[], type: string): ToolRow | undefined {
   return tools.find((row) => (row.isPrefix ? type.startsWith(row.type) : type === row.type))
 }

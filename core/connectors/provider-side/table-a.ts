@@ -7,14 +7,15 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   ownFile: /^\/v1(?:\/[a-z0-9_-]+)+$/,
   opaque: ['parameters', 'schema', 'output_schema', 'metadata', 'properties', '$defs', 'definitions'],
   toolPlaces: [],
+  callerTools: ['functions'],
   batchUploads: ['file.upload'],
   readForms: ['realtime_call.create', 'video.create', 'image.edit'],
   tools: `
-    function                     -
-    custom                       -
+    function                     caller
+    custom                       caller
     namespace                    -
-    apply_patch                  -
-    local_shell                  -
+    apply_patch                  caller
+    local_shell                  caller
     tool_search                  -
     image_generation             -
     mcp                          provider_tool.mcp

@@ -5,11 +5,12 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
   source: 'types of `@anthropic-ai/sdk` 1.12.0 (npm), read 2026-11-24',
   opaque: ['input', 'input_schema', 'schema', 'metadata', 'properties', '$defs', 'definitions'],
   toolPlaces: ['tool.definition'],
+  callerTools: ['tools'],
   tools: `
-    custom                -
-    bash_*                -
-    text_editor_*         -
-    memory_*              -
+    custom                caller
+    bash_*                caller
+    text_editor_*         caller
+    memory_*              caller
     tool_search_tool_*    -
     advisor_*             -
     mcp_toolset           -

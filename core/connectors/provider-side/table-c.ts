@@ -12,6 +12,7 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   // The result of a function is JSON of the caller, or a list of texts and images for the model.
   opaqueObjects: ['result'],
   toolPlaces: ['tools'],
+  callerTools: ['tools.*.functionDeclarations', 'tools.*.function_declarations'],
   toolsByName: true,
   // Over gRPC: whatever a model does, and content that it keeps for later requests.
   unreadOperations: [
@@ -22,7 +23,7 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   ],
   ownFile: /^(?:https:\/\/generativelanguage\.googleapis\.com\/v1(?:alpha|beta)?\/)?files\/[a-z0-9-]+$/,
   tools: `
-    function                  -
+    function                  caller
     function_declarations     -
     mcp_server                -
     mcp_servers               -

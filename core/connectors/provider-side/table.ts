@@ -7,8 +7,8 @@ export type ProviderTable = {
   /** Source of the table: package, version and date. */
   readonly source: string
   /**
-   * Tools, one per line: type of the tool, or a prefix of types with `*`; then the kinds of its acts, or `-` if the
-   * caller executes the tool or the tool only computes. `unless=MEMBER` cancels the line if that member of the tool is
+   * Tools, one per line: type of the tool, or a prefix of types with `*`; then the kinds of its acts, `caller` if the
+   * caller executes the tool, or `-` if the tool only computes or contains tools. `unless=MEMBER` cancels the line if that member of the tool is
    * `false`. The first matching line counts.
    */
   readonly tools: string
@@ -30,6 +30,8 @@ export type ProviderTable = {
   readonly opaqueObjects?: readonly string[]
   /** Paths of tools in a request, in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
+  /** Paths of lists whose elements are tools that the caller executes if they have no `type`. */
+  readonly callerTools?: readonly string[]
   /** True if tools are identified by the names of their members (`googleSearch`) instead of by `type`. */
   readonly toolsByName?: boolean
   /** Operations that may use tools and whose messages the gateway does not read. */
@@ -46,6 +48,8 @@ export type ToolRow = {
   readonly type: string
   readonly isPrefix: boolean
   readonly kinds: readonly ProviderKind[]
+  /** True if the caller executes the tool. */
+  readonly isOfCaller: boolean
   /** Member of the tool that disables the act if it is `false`; null if there is none. */
   readonly unless: string | null
 }
@@ -72,12 +76,14 @@ export type CompiledTable = {
   readonly operations: ReadonlyMap<string, readonly ProviderKind[]>
   readonly find: FindRules
   readonly toolPlaces: ReadonlyArray<readonly string[]>
+  readonly callerTools: ReadonlyArray<readonly string[]>
 }
 
 export function compileTable(table: ProviderTable): CompiledTable {
   const fields = linesOf(table.fields).map(readField)
   const toolPlaces = ['tools.*', ...table.toolPlaces]
   const tools = linesOf(table.tools).map(readTool)
+  const { callerTools = [] } = table
   const toolEnds = toolPlaces.flatMap((place) => [
     ...(table.toolsByName === true ? [`${place}.?`, `${place}.type`] : [`${place}.type`]),
     ...tools.flatMap(({ unless }) => (unless === null ? [] : [`${place}.${unless}`])),
@@ -94,11 +100,12 @@ export function compileTable(table: ProviderTable): CompiledTable {
       ]),
     ),
     find: {
-      ends: [...new Set([...toolEnds, ...fields.flatMap(endsOf)])],
+      ends: [...new Set([...toolEnds, ...callerTools.map((place) => `${place}.*`), ...fields.flatMap(endsOf)])],
       opaque: table.opaque,
       opaqueObjects: table.opaqueObjects,
     },
     toolPlaces: toolPlaces.map((place) => place.split('.')),
+    callerTools: callerTools.map((place) => place.split('.')),
   }
 }
 
@@ -122,7 +129,8 @@ function readTool([type = '', kinds = '', condition]: readonly string[]): ToolRo
   return {
     type: type.replace(/\*$/, ''),
     isPrefix: type.endsWith('*'),
-    kinds: readKinds(kinds),
+    kinds: kinds === 'caller' ? [] : readKinds(kinds),
+    isOfCaller: kinds === 'caller',
     unless: condition?.slice('unless='.length) ?? null,
   }
 }

@@ -53,6 +53,8 @@ function common(row: TrafficRecord, record: TrafficRecord): TrafficRecord {
     policies: hasSameRules ? row.policies : [],
     actions: row.actions?.join() === record.actions?.join() ? row.actions : null,
     action_count: row.action_count === record.action_count ? row.action_count : null,
+    action_details: isSameDetails(row, record) ? row.action_details : null,
+    function_tools: row.function_tools === record.function_tools ? row.function_tools : null,
     effects: row.effects?.join() === record.effects?.join() ? row.effects : null,
     instance: row.instance === record.instance ? row.instance : null,
     candidates: row.candidates?.join() === record.candidates?.join() ? row.candidates : null,
@@ -60,6 +62,10 @@ function common(row: TrafficRecord, record: TrafficRecord): TrafficRecord {
     bytes_in: row.bytes_in + record.bytes_in,
     bytes_out: row.bytes_out + record.bytes_out,
   }
+}
+
+function isSameDetails({ action_details: a }: TrafficRecord, { action_details: b }: TrafficRecord): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
 }
 
 function isSame(a: TrafficRecord, b: TrafficRecord): boolean {

@@ -1,5 +1,6 @@
 import { Anchor } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { recordActionText } from '../../../../core/action/record-action-text.ts'
 import type { TrafficRecord } from '../../../../core/record.ts'
 import { FactList } from '../../components/layout/fact-list.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
@@ -23,7 +24,8 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
           ['Instance', instanceLink(record.instance)],
           ['Connector', record.connector ?? none],
           ['Candidates', record.candidates?.join(', ') ?? null],
-          ['Actions', actionsText(record)],
+          ['Actions', actionsFact(record)],
+          ['Function tools', record.function_tools == null ? null : String(record.function_tools)],
           ['Effects', record.effects?.join(', ') ?? null],
           ['Request', isRow && record.host === null ? null : <RequestLine key="request" card={record} />],
           ['Status', record.status === null ? none : String(record.status)],
@@ -44,8 +46,24 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
   )
 }
 
-function actionsText({ actions, action_count: count }: TrafficRecord): string | null {
-  return actions === null || actions === undefined ? null : `${count}: ${actions.join(', ')}`
+/** Lists the actions of a request with several. Records of older gateways have only their names. */
+function actionsFact({
+  actions,
+  action_count: count,
+  action_details: details,
+}: TrafficRecord): ReactNode {
+  if (details == null) return actions == null ? null : `${count}: ${actions.join(', ')}`
+  const further = (count ?? details.length) - details.length
+  return (
+    <>
+      {details.map((action, index) => (
+        <div key={`${index} ${action.type}`}>
+          <UntrustedText text={recordActionText(action)} />
+        </div>
+      ))}
+      {further > 0 ? <div>{further} further</div> : null}
+    </>
+  )
 }
 
 /** Returns id, source, scope and expiry of the credential that the gateway added; null for a request without one. */
