@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Effect } from './action/action.ts'
 import type { LogDecision } from './decision/vocabulary.ts'
+import { EffectWord } from './wire/gateway/effect-word.ts'
 import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
 import { Instance } from './wire/gateway/instance.ts'
 import { openWord } from './wire/open-word.ts'
@@ -83,15 +83,12 @@ export const RecordCredentialSchema = z.object({
 
 export type RecordCredential = z.infer<typeof RecordCredentialSchema>
 
-/** Effects of this version. Records of newer gateways may have others. */
-const RecordEffect = openWord(['read', 'compute', 'write'] as const satisfies readonly Effect[])
-
 /** One of several actions of a request. */
 export const RecordActionSchema = z.object({
   type: z.string(),
   /** Repository, channel, host, id, … that the action is for; null if the request does not name it. */
   target: z.string().max(400).nullable(),
-  effect: RecordEffect,
+  effect: EffectWord,
   /** Effect classes, including `unknown` if they are unknown. Absent if there are none. */
   effects: z.array(z.string().max(32)).max(16).optional(),
 })

@@ -145,6 +145,9 @@ export type UserRow = {
   readonly effects?: readonly EffectClass[] | undefined
 }
 
+/** Effect classes that a Connector declares for a tool of an MCP server, or for tools with a prefix (`delete_*`). */
+export type McpTool = { readonly name: string; readonly effects: readonly EffectClass[] }
+
 /** Keys from the root object of a JSON body down to one member. */
 export type MemberPath = readonly string[]
 
@@ -155,6 +158,8 @@ export type ConnectorConfig = {
   readonly baseUrl?: string
   /** For type `mcp` only: the paths that accept JSON-RPC. */
   readonly endpoint?: readonly string[]
+  /** For type `mcp` only: effect classes of tools. */
+  readonly mcpTools?: readonly McpTool[] | undefined
   readonly actions: readonly UserRow[]
   readonly environment?: string
 }

@@ -6,6 +6,7 @@ import {
   ConnectorType,
   HandleRuleSpec,
   headerName,
+  McpToolSpec,
   ProviderToolsSpec,
   UserRowSpec,
 } from './connector-fields.ts'
@@ -101,6 +102,11 @@ export const ConnectorSpec = z.strictObject({
           z.boolean().default(false),
           'Whether answers to `tools/list` lose the tools that the agent may not call.',
           true,
+        ),
+        tools: described(
+          z.array(McpToolSpec).max(512).optional(),
+          'Effect classes of tools. Tools without an entry have none, whatever the server states about them: it is not trusted.',
+          [{ name: 'delete_*', effects: ['delete'] }],
         ),
       })
       .optional(),

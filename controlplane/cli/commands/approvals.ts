@@ -161,6 +161,7 @@ export function cardLines(card: ApprovalCard): string[] {
     ...instanceLines(card),
     ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
     ...card.headers.map(({ name, value }) => `  header      ${name}: ${value}`),
+    ...(card.effect === undefined ? [] : [`  effect      ${card.effect}`]),
     ...(effectsText(card) === null ? [] : [`  effects     ${effectsText(card)}`]),
     `  parameters  ${JSON.stringify(card.parameters)}`,
     ...bodyLines(card),

@@ -5,15 +5,22 @@ import type { CompiledTable } from './table.ts'
 /** Returns the number of tools in a request that the caller executes itself (function tools). */
 export function countFunctionTools(table: CompiledTable, found: readonly FoundMembers[]): number {
   let count = 0
-  for (const { members, place } of found) {
-    const elements = members.get('*')
-    if (elements !== undefined && isListOfCaller(table, place)) count += objectsIn(elements)
-    if (!members.has('type') || !isTool(table, place)) continue
-    const isOfCaller = rowOf(table.tools, String(members.get('type')))?.isOfCaller === true
-    // The elements of a list of the caller are counted above, whatever their type.
-    count += (isOfCaller ? 1 : 0) - (isListOfCaller(table, place.slice(0, -1)) ? 1 : 0)
-  }
+  for (const one of found) count += elementsOfCaller(table, one) + toolOfCaller(table, one)
   return Math.max(0, count)
+}
+
+function elementsOfCaller(table: CompiledTable, { members, place }: FoundMembers): number {
+  const elements = members.get('*')
+  return elements !== undefined && isListOfCaller(table, place) ? objectsIn(elements) : 0
+}
+
+/**
+ * Returns 1 for a tool whose type the caller executes, and -1 for another tool in a list whose elements are all counted.
+ */
+function toolOfCaller(table: CompiledTable, { members, place }: FoundMembers): number {
+  if (!members.has('type') || !isTool(table, place)) return 0
+  const isOfCaller = rowOf(table.tools, String(members.get('type')))?.isOfCaller === true
+  return (isOfCaller ? 1 : 0) - (isListOfCaller(table, place.slice(0, -1)) ? 1 : 0)
 }
 
 function isListOfCaller({ callerTools }: CompiledTable, place: readonly string[]): boolean {

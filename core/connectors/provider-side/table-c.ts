@@ -72,12 +72,13 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     inputConfig.file_name                provider_tool.unknown  unread
     input_config.fileName                provider_tool.unknown  unread
     input_config.file_name               provider_tool.unknown  unread
-    background                           hosted_agent.run     none  =true
+    background                           hosted_agent.run     of=model  =true
     ^.agent                              hosted_agent.run     text
   `,
   operations: `
     trigger.create             hosted_agent.run
-    trigger_execution.create   hosted_agent.run
+    trigger.update             hosted_agent.run  of=trigger
+    trigger_execution.create   hosted_agent.run  of=trigger
     batch.create               batch.run
     batch.create_embeddings    batch.run
   `,

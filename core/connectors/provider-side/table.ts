@@ -15,11 +15,14 @@ export type ProviderTable = {
   /**
    * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read (`host` of
    * a URL, `name` of a host, `text`, `unread` for the name of a resource that contains requests, `of=MEMBER` for the
-   * text of another member of the same object, `none`). Optionally
+   * text of another member of the same object, `is=TEXT` for a fixed target, `none`). Optionally
    * the value that counts (`=true`) or its required prefix or suffix (`~user.`).
    */
   readonly fields: string
-  /** Operations, one per line: name without the connector prefix, kinds of acts. */
+  /**
+   * Operations, one per line: name without the connector prefix, kinds of acts; then `of=PARAMETER` if a parameter of
+   * the action names the target where its resource does not.
+   */
   readonly operations: string
   /** Names of members with arbitrary JSON of the caller. The scan does not search them (see `FindRules`). */
   readonly opaque: readonly string[]
@@ -65,7 +68,15 @@ export type FieldRow = {
   readonly target: 'host' | 'name' | 'text' | 'unread' | 'none'
   /** Member of the same object that names the target; null if the field itself does. */
   readonly member: string | null
+  /** Target whatever the value is; null if there is none. */
+  readonly fixed: string | null
   readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
+}
+
+export type OperationRow = {
+  readonly kinds: readonly ProviderKind[]
+  /** Parameter of the action that names the target where its resource has none; null if there is none. */
+  readonly parameter: string | null
 }
 
 export type CompiledTable = {
@@ -73,7 +84,7 @@ export type CompiledTable = {
   readonly tools: readonly ToolRow[]
   readonly fields: readonly FieldRow[]
   readonly fieldsByName: ReadonlyMap<string, readonly FieldRow[]>
-  readonly operations: ReadonlyMap<string, readonly ProviderKind[]>
+  readonly operations: ReadonlyMap<string, OperationRow>
   readonly find: FindRules
   readonly toolPlaces: ReadonlyArray<readonly string[]>
   readonly callerTools: ReadonlyArray<readonly string[]>
@@ -93,14 +104,11 @@ export function compileTable(table: ProviderTable): CompiledTable {
     fields,
     tools,
     fieldsByName: Map.groupBy(fields, ({ name }) => name),
-    operations: new Map(
-      linesOf(table.operations).map(([name = '', kinds = '']) => [
-        `${table.connector}.${name}`,
-        readKinds(kinds),
-      ]),
-    ),
+    operations: new Map(linesOf(table.operations).map((line) => readOperation(table, line))),
     find: {
-      ends: [...new Set([...toolEnds, ...callerTools.map((place) => `${place}.*`), ...fields.flatMap(endsOf)])],
+      ends: [
+        ...new Set([...toolEnds, ...callerTools.map((place) => `${place}.*`), ...fields.flatMap(endsOf)]),
+      ],
       opaque: table.opaque,
       opaqueObjects: table.opaqueObjects,
     },
@@ -135,9 +143,22 @@ function readTool([type = '', kinds = '', condition]: readonly string[]): ToolRo
   }
 }
 
+function readOperation(
+  { connector }: ProviderTable,
+  [name = '', kinds = '', target]: readonly string[],
+): readonly [string, OperationRow] {
+  if (target !== undefined && !target.startsWith('of='))
+    throw new Error(`provider-side operation ${name}: no target "${target}"`)
+  return [
+    `${connector}.${name}`,
+    { kinds: readKinds(kinds), parameter: target?.slice('of='.length) ?? null },
+  ]
+}
+
 function readField([end = '', kinds = '', target = '', value]: readonly string[]): FieldRow {
   const member = target.startsWith('of=') ? target.slice('of='.length) : null
-  const read = member === null ? target : 'none'
+  const fixed = target.startsWith('is=') ? target.slice('is='.length) : null
+  const read = member === null && fixed === null ? target : 'none'
   if (!isTarget(read)) throw new Error(`provider-side field ${end}: no target "${target}"`)
   const isRooted = end.startsWith('^.')
   const keys = (isRooted ? end.slice(2) : end).split('.')
@@ -147,6 +168,7 @@ function readField([end = '', kinds = '', target = '', value]: readonly string[]
     kinds: readKinds(kinds),
     target: read,
     member,
+    fixed,
     value: value === undefined ? null : readValue(value),
   }
 }

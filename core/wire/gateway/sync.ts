@@ -5,6 +5,7 @@ import {
   AuthSpec,
   ConnectorType,
   HandleRuleSpec,
+  McpToolSpec,
   ProviderToolsSpec,
   UserRowSpec,
 } from '../../crd/connector-fields.ts'
@@ -119,8 +120,11 @@ export const ConnectorEntry = sectionEntry({
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),
-  /** With `filterTools`, the gateway removes tools that the agent may not call. If absent, it removes none. */
-  mcp: z.object({ filterTools: z.boolean() }).optional(),
+  /**
+   * With `filterTools`, the gateway removes tools that the agent may not call. If absent, it removes none. `tools`:
+   * effect classes of tools.
+   */
+  mcp: z.object({ filterTools: z.boolean(), tools: z.array(McpToolSpec).optional() }).optional(),
   bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
   /** True if the gateway accepts WebSockets whose messages are requests. If absent, it refuses these upgrades. */

@@ -172,7 +172,8 @@ function afterText(record: TrafficRecord): Uint8Array {
  * request, so they are not cached.
  */
 function detailsText({ action_details: details, function_tools: tools }: TrafficRecord): string {
-  const listed = details === null || details === undefined ? '' : `,"action_details":${JSON.stringify(details)}`
+  const listed =
+    details === null || details === undefined ? '' : `,"action_details":${JSON.stringify(details)}`
   return tools === null || tools === undefined ? listed : `${listed},"function_tools":${tools}`
 }
 

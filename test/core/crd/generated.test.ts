@@ -171,6 +171,8 @@ describe('the CEL and the function of a rule agree', () => {
               some(
                 {},
                 { endpoint: ['/mcp'] },
+                { mcp: {} },
+                { mcp: { tools: [{ name: 'delete_*', effects: ['delete'] }] } },
                 { webSocketMessages: true },
                 { providerTools: {} },
                 { providerTools: { allow: ['provider_tool.mcp'], deny: ['provider_tool.mcp'] } },

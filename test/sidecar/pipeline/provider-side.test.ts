@@ -39,6 +39,7 @@ describe('under the rules of the first start', () => {
       expect(decisionOf(world)).toEqual({ decision: 'DENY', actions: [...new Set(one.expect.actions)] })
       const listed = expectedActions(one)
       expect(listedActions(world.records[0]?.audit?.requested['parameters'])).toEqual(listed)
+      expect(world.records[0]?.action_details).toEqual(listed)
       const [card] = world.holds
       if (card !== undefined) expect(listedActions(card.parameters)).toEqual(listed)
     },
@@ -80,6 +81,110 @@ describe('under the rules of the first start', () => {
       const { reply } = await world.send(sent(one))
       expect(reply.status).toBe(200)
       expect(world.records).toMatchObject([{ decision: 'ALLOW', action_type: one.expect.action }])
+    },
+  )
+})
+
+describe('an allowed request', () => {
+  it('has a record with name, target and effect of each action', async () => {
+    const world = await start({ ...STARTER, gateway: { enforcementLevel: 'monitor' } })
+    const body = JSON.stringify({
+      ...{ model: 'gpt-5', input: 'x', background: true },
+      tools: [
+        { type: 'mcp', server_url: 'https://tools.example/mcp' },
+        { type: 'function', name: 'f' },
+      ],
+    })
+    const { reply } = await world.send(responses(body))
+    expect(reply.status).toBe(200)
+    expect(world.records).toMatchObject([
+      {
+        decision: 'ALLOW',
+        action_details: [
+          { type: 'llm_a.response.create', target: 'gpt-5', effect: 'compute' },
+          { type: 'llm_a.hosted_agent.run', effect: 'write', effects: ['delegate'] },
+          { type: 'llm_a.provider_tool.mcp', target: 'tools.example', effect: 'write' },
+        ],
+        function_tools: 1,
+      },
+    ])
+  })
+})
+
+describe('tools that the agent runs itself', () => {
+  const declared = { name: 'f', parameters: { type: 'object', properties: { tools: { type: 'array' } } } }
+  const ofB = { name: 'f', input_schema: { type: 'object', properties: { type: { type: 'string' } } } }
+  const rows = [
+    [
+      'llm_a',
+      '/v1/responses',
+      {
+        input: 'x',
+        tools: [
+          { type: 'function', ...declared },
+          { type: 'custom', name: 'c' },
+        ],
+      },
+      2,
+    ],
+    [
+      'llm_a',
+      '/v1/responses',
+      {
+        input: 'x',
+        tools: [
+          { type: 'namespace', name: 'n', tools: [{ type: 'function', ...declared }] },
+          { type: 'image_generation' },
+        ],
+      },
+      1,
+    ],
+    ['llm_a', '/v1/chat/completions', { messages: [], tools: [{ type: 'function', function: declared }] }, 1],
+    ['llm_a', '/v1/chat/completions', { messages: [], functions: [declared, declared] }, 2],
+    ['llm_a', '/v1/responses', { input: 'x' }, null],
+    [
+      'llm_b',
+      '/v1/messages',
+      {
+        max_tokens: 1,
+        messages: [],
+        tools: [
+          ofB,
+          { type: 'custom', ...ofB },
+          { type: 'bash_20250124', name: 'bash' },
+          { type: 'advisor_20260301' },
+        ],
+      },
+      3,
+    ],
+    ['llm_b', '/v1/messages', { max_tokens: 1, messages: [], tools: [] }, null],
+    [
+      'llm_c',
+      '/v1beta/models/g:generateContent',
+      {
+        contents: [],
+        tools: [{ functionDeclarations: [declared, declared] }, { function_declarations: [declared] }],
+      },
+      3,
+    ],
+    [
+      'llm_c',
+      '/v1beta/interactions',
+      { model: 'g', input: 'x', tools: [{ type: 'function', ...declared }] },
+      1,
+    ],
+  ] as const
+  it.each(rows)(
+    'are no actions, and the record has their number: %s %s %j',
+    async (connector, target, fields, count) => {
+      const world = await start(STARTER)
+      const body = JSON.stringify({ ...(connector === 'llm_c' ? {} : { model: 'm' }), ...fields })
+      const { reply } = await world.send({ ...responses(body), host: USUAL_HOST[connector], target })
+      expect(reply.status).toBe(200)
+      const [record] = world.records
+      expect(record?.decision).toBe('ALLOW')
+      expect(record?.actions ?? null).toBeNull()
+      expect(record?.function_tools ?? null).toBe(count)
     },
   )
 })

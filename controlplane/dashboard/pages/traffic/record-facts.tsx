@@ -47,11 +47,7 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
 }
 
 /** Lists the actions of a request with several. Records of older gateways have only their names. */
-function actionsFact({
-  actions,
-  action_count: count,
-  action_details: details,
-}: TrafficRecord): ReactNode {
+function actionsFact({ actions, action_count: count, action_details: details }: TrafficRecord): ReactNode {
   if (details == null) return actions == null ? null : `${count}: ${actions.join(', ')}`
   const further = (count ?? details.length) - details.length
   return (
