@@ -40,10 +40,10 @@ describe('effect classes that a Connector declares for tools of an MCP server', 
   ]
   it.each(denied)('deny %s by effect:delete', async (_, message) => {
     const { world, post } = await start('effect:delete')
-    expect((await post(message)).status).toBe(403)
+    expect((await post(message)).body).toContain('error')
     expect(world.upstream.seen).toEqual([])
     expect(world.records).toHaveLength(1)
-    expect(world.records[0]).toMatchObject({ decision: 'DENY', permission: 'effect:delete' })
+    expect(world.records[0]).toMatchObject({ decision: 'DENY', why: { pattern: 'effect:delete' } })
     expect(world.records[0]?.effects).toContain('delete')
   })
 
