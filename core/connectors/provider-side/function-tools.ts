@@ -18,7 +18,8 @@ function elementsOfCaller(table: CompiledTable, { members, place }: FoundMembers
  * Returns 1 for a tool whose type the caller executes, and -1 for another tool in a list whose elements are all counted.
  */
 function toolOfCaller(table: CompiledTable, { members, place }: FoundMembers): number {
-  if (!members.has('type') || !isTool(table, place)) return 0
+  // Tools of a choice (`tool_choice.tools`) are among those that the request declares.
+  if (!members.has('type') || place.includes('tool_choice') || !isTool(table, place)) return 0
   const isOfCaller = rowOf(table.tools, String(members.get('type')))?.isOfCaller === true
   return (isOfCaller ? 1 : 0) - (isListOfCaller(table, place.slice(0, -1)) ? 1 : 0)
 }

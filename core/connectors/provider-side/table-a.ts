@@ -6,7 +6,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   // In a batch file, `url` is the operation of a request, not a host.
   ownFile: /^\/v1(?:\/[a-z0-9_-]+)+$/,
   opaque: ['parameters', 'schema', 'output_schema', 'metadata', 'properties', '$defs', 'definitions'],
-  toolPlaces: [],
+  toolPlaces: ['tools'],
   callerTools: ['functions'],
   batchUploads: ['file.upload'],
   readForms: ['realtime_call.create', 'video.create', 'image.edit'],
@@ -58,7 +58,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     discovery_url                     provider_fetch.url        host
     ^.url                             provider_fetch.url        host
     web_search_options                provider_tool.web_search  is=web_search
-    model                             provider_tool.web_search  text  ~-search-
+    model                             provider_tool.web_search  text  ~-search
     approve                           hosted_approval.answer    of=approval_request_id  =true
     events.*.decision                 hosted_approval.answer    of=request_id  =approve
     background                        hosted_agent.run          of=model  =true

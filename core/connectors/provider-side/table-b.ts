@@ -4,7 +4,7 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
   connector: 'llm_b',
   source: 'types of `@anthropic-ai/sdk` 1.12.0 (npm), read 2026-11-24',
   opaque: ['input', 'input_schema', 'schema', 'metadata', 'properties', '$defs', 'definitions'],
-  toolPlaces: ['tool.definition'],
+  toolPlaces: ['tools', 'tool.definition'],
   callerTools: ['tools'],
   tools: `
     custom                caller

@@ -111,6 +111,68 @@ describe('an allowed request', () => {
   })
 })
 
+describe('answers to questions of the provider', () => {
+  const ANSWERING: Rules = {
+    connectors: [{ type: 'llm_a', name: 'openai' }],
+    permissions: [['llm_a.*', 'allow']],
+    gateway: { maxActionsPerRequest: 4 },
+  }
+  const answers = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ type: 'mcp_approval_response', approval_request_id: `mcpr_${n}`, approve: true },
+    }))
+  const asking = (input: readonly object[], more: object = {}) =>
+    responses(JSON.stringify({ model: 'gpt-5', input, ...more }))
+
+  it('that a long conversation repeats count as one action, and each of them is decided', async () => {
+    const world = await start(ANSWERING)
+    expect((await world.send(asking([...answers(40), ...answers(40)]))).reply.status).toBe(200)
+    expect(world.records).toMatchObject([{ decision: 'ALLOW', action_count: 41 }])
+    const strict = await start({
+      ...ANSWERING,
+      policies: [
+        {
+          document: {
+            scope: { actions: ['llm_a.hosted_approval.answer'] },
+            rules: [{ name: 'last', conditions: ['resource.target == "mcpr_39"'], decision: 'deny' }],
+          },
+        },
+      ],
+    })
+    expect((await strict.send(asking(answers(40)))).reply.status).toBe(403)
+    expectRefused(strict)
+  })
+
+  it('hide no other action in the record, and none beyond the limits', async () => {
+    const world = await start(ANSWERING)
+    const tools = [{ type: 'code_interpreter' }]
+    expect((await world.send(asking(answers(100), { tools, background: true }))).reply.status).toBe(200)
+    const types = world.records[0]?.action_details?.map(({ type }) => type)
+    expect(types?.slice(0, 3)).toEqual([
+      'llm_a.response.create',
+      'llm_a.hosted_agent.run',
+      'llm_a.provider_tool.code',
+    ])
+    expect(types).toHaveLength(64)
+    const more = [...tools, { type: 'computer' }, { type: 'file_search' }]
+    const over = await world.send(asking(answers(1), { tools: more, background: true }))
+    expect([over.reply.status, over.reply.text()]).toEqual([413, expect.stringContaining('6 actions')])
+    expect((await world.send(asking(answers(257)))).reply.status).toBe(413)
+  })
+
+  it('without an id count each, beside those with one', async () => {
+    const world = await start(ANSWERING)
+    const unnamed = { type: 'mcp_approval_response', approve: true }
+    expect((await world.send(asking([unnamed, unnamed, ...answers(2)]))).reply.status).toBe(200)
+    expect(world.records[0]?.action_details).toEqual([
+      { type: 'llm_a.response.create', target: 'gpt-5', effect: 'compute' },
+      ...[null, 'mcpr_0', 'mcpr_1'].map((target) => ({
+        ...{ type: 'llm_a.hosted_approval.answer', target, effect: 'write', effects: ['delegate'] },
+      })),
+    ])
+  })
+})
+
 describe('tools that the agent runs itself', () => {
   const declared = { name: 'f', parameters: { type: 'object', properties: { tools: { type: 'array' } } } }
   const ofB = { name: 'f', input_schema: { type: 'object', properties: { type: { type: 'string' } } } }
