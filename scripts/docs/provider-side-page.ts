@@ -97,6 +97,8 @@ function operationTable({ operations }: CompiledTable): string {
   )
   return [
     'Operations that start work which goes on after the request:',
-    ['| Request | Action beside it | Target, if the request has no other |', '|---|---|---|', ...rows].join('\n'),
+    ['| Request | Action beside it | Target, if the request has no other |', '|---|---|---|', ...rows].join(
+      '\n',
+    ),
   ].join('\n\n')
 }

@@ -149,10 +149,7 @@ function readOperation(
 ): readonly [string, OperationRow] {
   if (target !== undefined && !target.startsWith('of='))
     throw new Error(`provider-side operation ${name}: no target "${target}"`)
-  return [
-    `${connector}.${name}`,
-    { kinds: readKinds(kinds), parameter: target?.slice('of='.length) ?? null },
-  ]
+  return [`${connector}.${name}`, { kinds: readKinds(kinds), parameter: target?.slice('of='.length) ?? null }]
 }
 
 function readField([end = '', kinds = '', target = '', value]: readonly string[]): FieldRow {

@@ -46,15 +46,25 @@ describe('the upload of a file for a batch', () => {
     ['a content encoding', form(LOOT), [...FORM, 'Content-Encoding', 'gzip']],
     [
       'a transfer encoding of the file, which some servers decode',
-      form('{"=74ools": []}').replace('a.jsonl"\r\n', 'a.jsonl"\r\nContent-Transfer-Encoding:\tquoted-printable\r\n'),
+      form('{"=74ools": []}').replace(
+        'a.jsonl"\r\n',
+        'a.jsonl"\r\nContent-Transfer-Encoding:\tquoted-printable\r\n',
+      ),
       FORM,
     ],
     [
       'a transfer encoding of the purpose',
-      form('x', 'b=61tch').replace('"purpose"\r\n', '"purpose"\r\nContent-Transfer-Encoding: quoted-printable\r\n'),
+      form('x', 'b=61tch').replace(
+        '"purpose"\r\n',
+        '"purpose"\r\nContent-Transfer-Encoding: quoted-printable\r\n',
+      ),
       FORM,
     ],
-    ['another charset', form('x', 'b').replace('"purpose"\r\n', '"purpose"\r\nContent-Type: text/plain; charset\t= utf-16\r\n'), FORM],
+    [
+      'another charset',
+      form('x', 'b').replace('"purpose"\r\n', '"purpose"\r\nContent-Type: text/plain; charset\t= utf-16\r\n'),
+      FORM,
+    ],
     ['more than 32 MiB', Buffer.alloc(32 * 1024 * 1024 + 1), FORM],
   ])('is held where it cannot be read: %s', async (_what, body, headers) => {
     const world = await start(RULES)

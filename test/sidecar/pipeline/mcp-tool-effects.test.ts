@@ -14,13 +14,18 @@ const TOOLS = [
 ] as const
 
 async function start(pattern: string): Promise<McpWorld> {
-  const connectors = [{ mcp: { filterTools: false, tools: TOOLS.map((one) => ({ ...one, effects: [...one.effects] })) } }]
+  const connectors = [
+    { mcp: { filterTools: false, tools: TOOLS.map((one) => ({ ...one, effects: [...one.effects] })) } },
+  ]
   const permissions = [
     ['mcp.*', 'allow'],
     ['mcp.rpc.unknown', 'allow'],
     [pattern, 'deny', '*', { connector_type: 'mcp' }],
   ] as const
-  const started = await startMcpWorld({ connectors, permissions }, replyJson({ jsonrpc: '2.0', id: 1, result: {} }))
+  const started = await startMcpWorld(
+    { connectors, permissions },
+    replyJson({ jsonrpc: '2.0', id: 1, result: {} }),
+  )
   open.push(started)
   return started
 }

@@ -46,18 +46,21 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
   )
 }
 
-/** Lists the actions of a request with several. Records of older gateways have only their names. */
+/**
+ * Lists the actions of a request with several, equal ones once. Records of older gateways have only their names.
+ */
 function actionsFact({ actions, action_count: count, action_details: details }: TrafficRecord): ReactNode {
-  if (details == null) return actions == null ? null : `${count}: ${actions.join(', ')}`
-  const further = (count ?? details.length) - details.length
+  if (actions == null) return null
+  if (details == null) return `${count}: ${actions.join(', ')}`
+  const texts = [...new Set(details.map(recordActionText))]
   return (
     <>
-      {details.map((action, index) => (
-        <div key={`${index} ${action.type}`}>
-          <UntrustedText text={recordActionText(action)} />
+      <div>{count === details.length ? count : `${count}, the first ${details.length}:`}</div>
+      {texts.map((text) => (
+        <div key={text}>
+          <UntrustedText text={text} />
         </div>
       ))}
-      {further > 0 ? <div>{further} further</div> : null}
     </>
   )
 }
