@@ -25,7 +25,7 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
           ['Connector', record.connector ?? none],
           ['Candidates', record.candidates?.join(', ') ?? null],
           ['Actions', actionsFact(record)],
-          ['Function tools', record.function_tools == null ? null : String(record.function_tools)],
+          ['Function tools', functionToolsText(record)],
           ['Effects', record.effects?.join(', ') ?? null],
           ['Request', isRow && record.host === null ? null : <RequestLine key="request" card={record} />],
           ['Status', record.status === null ? none : String(record.status)],
@@ -44,6 +44,10 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
       />
     </Panel>
   )
+}
+
+function functionToolsText({ function_tools: count }: TrafficRecord): string | null {
+  return count == null ? null : String(count)
 }
 
 /**
