@@ -12,10 +12,12 @@ import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { HeadReader, UploadReader } from './fields/body-readers.ts'
 import type { HandleReader } from './handles/handle.ts'
 import type { HostedWork } from './hosted-work/table.ts'
+import type { McpTool } from './mcp/tool-effects.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
 import type { ProviderError } from './provider-error.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
+import type { Discriminator } from './rows/discriminator.ts'
 
 /**
  * How the gateway sends a credential. `bearer`, `token`: in `Authorization` with this scheme; `basic`:
@@ -123,16 +125,6 @@ export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
     Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative' | 'permissions'>
   >
 
-/**
- * Condition that selects one row among several of a method and path. `equals` compares strictly (only boolean true
- * equals true); `present: 'string'` requires a string under the key; `otherwise` applies if no other row does.
- */
-export type Discriminator =
-  | { readonly key: string; readonly in: 'query'; readonly equals: string }
-  | { readonly key: string; readonly equals: string | boolean }
-  | { readonly key: string; readonly present: 'string' }
-  | { readonly key: string; readonly otherwise: true }
-
 /** An operation that a Connector declares in `spec.actions[]`. Built-in rows take precedence. */
 export type UserRow = {
   readonly method: string
@@ -144,9 +136,6 @@ export type UserRow = {
   /** Effect classes of the action; default: none. */
   readonly effects?: readonly EffectClass[] | undefined
 }
-
-/** Effect classes that a Connector declares for a tool of an MCP server, or for tools with a prefix (`delete_*`). */
-export type McpTool = { readonly name: string; readonly effects: readonly EffectClass[] }
 
 /** Keys from the root object of a JSON body down to one member. */
 export type MemberPath = readonly string[]

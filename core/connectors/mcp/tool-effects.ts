@@ -1,6 +1,8 @@
 import type { EffectClass } from '../../action/effect-class.ts'
 import { matchesPattern, parsePattern } from '../../action/pattern.ts'
-import type { McpTool } from '../connector.ts'
+
+/** Effect classes that a Connector declares for a tool of an MCP server, or for tools with a prefix (`delete_*`). */
+export type McpTool = { readonly name: string; readonly effects: readonly EffectClass[] }
 
 /**
  * Returns the effect classes that a Connector declares for a tool; undefined if it declares none. Servers state some

@@ -120,10 +120,7 @@ export const ConnectorEntry = sectionEntry({
   }),
   tlsMode: z.enum(['intercept', 'passthrough']),
   errorShape: z.enum(['service', 'provider']),
-  /**
-   * With `filterTools`, the gateway removes tools that the agent may not call. If absent, it removes none. `tools`:
-   * effect classes of tools.
-   */
+  /** With `filterTools`, the gateway removes tools that the agent may not call. `tools`: effect classes of tools. */
   mcp: z.object({ filterTools: z.boolean(), tools: z.array(McpToolSpec).optional() }).optional(),
   bodies: z.enum(['opaque']).optional(),
   scrubResponses: z.boolean().optional(),
