@@ -1,6 +1,6 @@
-import { recordActionText } from '../../../core/action/record-action-text.ts'
 import type { Attribute } from './attribute.ts'
 import { CREDENTIAL, DECISION, REFUSALS } from './decision-attributes.ts'
+import { recordActionText } from './record-action-text.ts'
 
 /** Attributes of OpenTelemetry's semantic conventions. */
 const CONVENTIONS: readonly Attribute[] = [
