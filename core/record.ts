@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { LogDecision } from './decision/vocabulary.ts'
+import { EffectWord } from './wire/gateway/effect-word.ts'
 import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
 import { Instance } from './wire/gateway/instance.ts'
 import { openEnum } from './wire/open-enum.ts'
@@ -82,6 +83,18 @@ export const RecordCredentialSchema = z.object({
 
 export type RecordCredential = z.infer<typeof RecordCredentialSchema>
 
+/** One of several actions of a request. */
+export const RecordActionSchema = z.object({
+  type: z.string(),
+  /** Repository, channel, host, id, … that the action is for; null if the request does not name it. */
+  target: z.string().max(400).nullable(),
+  effect: EffectWord,
+  /** Effect classes, including `unknown` if they are unknown. Absent if there are none. */
+  effects: z.array(z.string().max(32)).max(16).optional(),
+})
+
+export type RecordAction = z.infer<typeof RecordActionSchema>
+
 /** Counts of an aggregate record, which stands for many refusals of one agent. */
 export const RefusalsSchema = z.object({
   count: z.int().min(1).max(1_000_000_000),
@@ -153,6 +166,10 @@ export const RecordSchema = z.object({
   method: z.string(),
   host: z.string().nullable(),
   path: z.string().nullable(),
+  /** The first 64 actions of a request with several, in order; absent for other requests. */
+  action_details: z.array(RecordActionSchema).max(64).nullish(),
+  /** Number of tools in a model request that the agent itself runs (function tools). Absent if there are none. */
+  function_tools: z.int().min(1).nullish(),
   /**
    * Owner of the handles in the request. If the owners differ, `foreign` and `unknown` take precedence over `own`.
    * Absent if the request has no handles.

@@ -12,10 +12,12 @@ import type { EventFormat, HeldRequest } from './event-format.ts'
 import type { HeadReader, UploadReader } from './fields/body-readers.ts'
 import type { HandleReader } from './handles/handle.ts'
 import type { HostedWork } from './hosted-work/table.ts'
+import type { McpTool } from './mcp/tool-effects.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
 import type { ProviderError } from './provider-error.ts'
 import type { ProviderAct } from './provider-side/kinds.ts'
+import type { Discriminator } from './rows/discriminator.ts'
 
 /**
  * How the gateway sends a credential. `bearer`, `token`: in `Authorization` with this scheme; `basic`:
@@ -57,7 +59,10 @@ export type BodyView =
  * which one. With `settledBy: 'server'` the request does not determine which one, so the strictest decision about a
  * candidate applies.
  */
-export type Named =
+export type Named = {
+  /** Number of tools in a model request that the agent itself runs. They have no action of their own. */
+  readonly functionTools?: number
+} & (
   | {
       readonly kind: 'actions'
       readonly actions: readonly Action[]
@@ -68,6 +73,7 @@ export type Named =
       readonly candidates: readonly Action[]
       readonly settledBy?: 'body' | 'server'
     }
+)
 
 /** The result of a classification: the actions of a request, or a refusal. */
 export type Classification = Named | Refusal
@@ -119,16 +125,6 @@ export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
     Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative' | 'permissions'>
   >
 
-/**
- * Condition that selects one row among several of a method and path. `equals` compares strictly (only boolean true
- * equals true); `present: 'string'` requires a string under the key; `otherwise` applies if no other row does.
- */
-export type Discriminator =
-  | { readonly key: string; readonly in: 'query'; readonly equals: string }
-  | { readonly key: string; readonly equals: string | boolean }
-  | { readonly key: string; readonly present: 'string' }
-  | { readonly key: string; readonly otherwise: true }
-
 /** An operation that a Connector declares in `spec.actions[]`. Built-in rows take precedence. */
 export type UserRow = {
   readonly method: string
@@ -151,6 +147,8 @@ export type ConnectorConfig = {
   readonly baseUrl?: string
   /** For type `mcp` only: the paths that accept JSON-RPC. */
   readonly endpoint?: readonly string[]
+  /** For type `mcp` only: effect classes of tools. */
+  readonly mcpTools?: readonly McpTool[] | undefined
   readonly actions: readonly UserRow[]
   readonly environment?: string
 }

@@ -1,6 +1,9 @@
 import { isUnmapped } from '../action/action.ts'
+import type { EffectClass } from '../action/effect-class.ts'
 import type { KnownAction } from '../action/spec.ts'
 import { toolRisk } from '../action/tool-risk.ts'
+import { toolName } from './mcp/names.ts'
+import { declaredToolEffects } from './mcp/tool-effects.ts'
 import type { BoundConnector } from './registry.ts'
 
 const TOOLS = 'mcp.tools.'
@@ -14,7 +17,7 @@ export function knownByName(
   catalogue: (type: string) => KnownAction | null,
   connectors: readonly BoundConnector[],
 ): KnownAction | null {
-  return catalogue(type) ?? declared(type, connectors) ?? byForm(type)
+  return catalogue(type) ?? declared(type, connectors) ?? byForm(type, connectors)
 }
 
 function declared(type: string, connectors: readonly BoundConnector[]): KnownAction | null {
@@ -28,12 +31,24 @@ function declared(type: string, connectors: readonly BoundConnector[]): KnownAct
   return null
 }
 
-function byForm(type: string): KnownAction | null {
+function byForm(type: string, connectors: readonly BoundConnector[]): KnownAction | null {
   const connector = type.slice(0, type.indexOf('.'))
   if (type.startsWith(TOOLS)) {
-    return { connector: 'mcp', effect: 'write', risk: toolRisk(type.slice(TOOLS.length)) }
+    const risk = toolRisk(type.slice(TOOLS.length))
+    return { connector: 'mcp', effect: 'write', risk, effects: toolEffects(type, connectors) }
   }
   if (!isUnmapped(type)) return null
   const isRead = /\.(get|head)$/.test(type)
   return { connector, effect: isRead ? 'read' : 'write', risk: isRead ? 'medium' : 'high', unmapped: true }
+}
+
+/** Returns the effect classes that the MCP Connectors declare for the tool; undefined if they declare none. */
+function toolEffects(
+  type: string,
+  connectors: readonly BoundConnector[],
+): readonly EffectClass[] | undefined {
+  const name = toolName(type)
+  if (name === null) return undefined
+  const tools = connectors.flatMap(({ config }) => config.mcpTools ?? [])
+  return declaredToolEffects(tools, name)
 }

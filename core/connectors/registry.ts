@@ -122,6 +122,7 @@ function bindNames(entry: ConnectorEntry, connector = connectorOfType(entry.type
     actions: entry.actions,
     ...(entry.baseUrl === undefined ? {} : { baseUrl: entry.baseUrl }),
     ...(entry.endpoint === undefined ? {} : { endpoint: entry.endpoint }),
+    ...(entry.mcp?.tools === undefined ? {} : { mcpTools: entry.mcp.tools }),
     ...(entry.environment === undefined ? {} : { environment: entry.environment }),
   }
   return { entry, connector, config, ports: entry.ports, userRows: null }

@@ -76,6 +76,23 @@ export const UserRowSpec = z.strictObject({
   ),
 })
 
+export const McpToolSpec = z.strictObject({
+  name: described(
+    z
+      .string()
+      .min(1)
+      .max(256)
+      .regex(/^[^*]*\*?$/, 'the name of a tool such as delete_repo, or a prefix such as delete_*'),
+    'Name of a tool, or a prefix of names followed by `*`. Case is ignored.',
+    'delete_*',
+  ),
+  effects: described(
+    z.array(z.enum(EFFECT_CLASSES)).min(1).max(EFFECT_CLASSES.length),
+    'Effect classes of its calls, for conditions on `action.effects` and permissions such as `effect:delete`. A tool that several entries match has the classes of all of them.',
+    ['delete'],
+  ),
+})
+
 export const HandleRuleSpec = z.enum(['own', 'shared', 'strict'])
 
 export const ProviderToolsSpec = z.strictObject({
@@ -149,6 +166,11 @@ export const CONNECTOR_FIELDS = {
           z.boolean().default(false),
           'Whether answers to `tools/list` lose the tools that the agent may not call.',
           true,
+        ),
+        tools: described(
+          z.array(McpToolSpec).max(512).optional(),
+          'Effect classes of tools. Tools without an entry have none, whatever the server states about them: it is not trusted.',
+          [{ name: 'delete_*', effects: ['delete'] }],
         ),
       })
       .optional(),

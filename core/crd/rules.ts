@@ -142,6 +142,7 @@ type ConnectorShape = ModelShape & {
       })
     | undefined
   readonly tls: { readonly mode: string }
+  readonly mcp?: { readonly tools?: readonly unknown[] | undefined } | undefined
   readonly actions: ReadonlyArray<{ readonly action: string }>
 }
 
@@ -159,6 +160,12 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       path: ['endpoint'],
       message: 'is for type mcp only; remove it',
       holds: ({ type, endpoint }) => endpoint === undefined || type === 'mcp',
+    },
+    {
+      cel: "!has(self.mcp) || !has(self.mcp.tools) || self.type == 'mcp'",
+      path: ['mcp', 'tools'],
+      message: 'is for type mcp only; remove it',
+      holds: ({ type, mcp }) => mcp?.tools === undefined || type === 'mcp',
     },
     ...MODEL_RULES,
     {
@@ -232,6 +239,7 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     { path: ['ports'], keys: null },
     { path: ['endpoint'], keys: null },
     { path: ['actions'], keys: ['method', 'path'] },
+    { path: ['mcp', 'tools'], keys: ['name'] },
     { path: ['credential', 'oauth2', 'scopesByAction'], keys: ['actionPattern'] },
   ],
   immutable: [

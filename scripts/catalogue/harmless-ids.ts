@@ -15,8 +15,8 @@ const HARMLESS_IDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
       conversation.id previous_response_id comparison_response_id audio.id input.*.id items.*.id tool_calls.*.id
       call_id tool_call_id caller_id approval_request_id request_id turn_id field_id
       acknowledged_safety_checks.*.id pending_safety_checks.*.id`,
-    'what an operation with a row runs (run.create, agent_automation.create, batch.create)': `
-      ^.assistant_id ^.target.session_id ^.input_file_id`,
+    'what an operation with a row runs (run.create, agent_automation.create)': `
+      ^.assistant_id ^.target.session_id`,
     'selects a credential for a tool of type mcp, which has a row': `
       tools.*.credential_id`,
     'names a voice or groups traces': `

@@ -47,8 +47,8 @@ function sectionOf(table: CompiledTable): string {
 function toolTable({ tools, toolPlaces }: CompiledTable): string {
   const places = toolPlaces.map((place) => `\`${place.join('.')}\``).join(', ')
   const rows = tools.map(
-    ({ type, isPrefix, kinds, unless }) =>
-      `| \`${type}${isPrefix ? '*' : ''}\` | ${kindsText(kinds)}${unless === null ? '' : `, unless \`${unless}\` is \`false\``} |`,
+    ({ type, isPrefix, kinds, isOfCaller, unless }) =>
+      `| \`${type}${isPrefix ? '*' : ''}\` | ${isOfCaller ? 'none: the caller runs it' : kindsText(kinds)}${unless === null ? '' : `, unless \`${unless}\` is \`false\``} |`,
   )
   return [
     `Tools, at any depth under ${places}:`,
@@ -58,7 +58,7 @@ function toolTable({ tools, toolPlaces }: CompiledTable): string {
 
 function kindsText(kinds: readonly ProviderKind[]): string {
   return kinds.length === 0
-    ? 'none: it runs at the caller, or only computes'
+    ? 'none: it only computes, or contains other tools'
     : kinds.map((kind) => `\`${kind}\``).join(', ')
 }
 
@@ -80,7 +80,8 @@ function fieldTable({ fields }: CompiledTable): string {
   ].join('\n\n')
 }
 
-function targetText({ target, member }: FieldRow): string {
+function targetText({ target, member, fixed }: FieldRow): string {
+  if (fixed !== null) return `always \`${fixed}\``
   return member === null ? TARGETS[target] : `\`${member}\` beside it`
 }
 
@@ -90,9 +91,14 @@ function valueText({ value }: FieldRow): string {
 }
 
 function operationTable({ operations }: CompiledTable): string {
-  const rows = [...operations].map(([type, kinds]) => `| \`${type}\` | ${kindsText(kinds)} |`)
+  const rows = [...operations].map(
+    ([type, { kinds, parameter }]) =>
+      `| \`${type}\` | ${kindsText(kinds)} | ${parameter === null ? '' : `\`${parameter}\``} |`,
+  )
   return [
     'Operations that start work which goes on after the request:',
-    ['| Request | Action beside it |', '|---|---|', ...rows].join('\n'),
+    ['| Request | Action beside it | Target, if the request has no other |', '|---|---|---|', ...rows].join(
+      '\n',
+    ),
   ].join('\n\n')
 }

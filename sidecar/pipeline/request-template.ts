@@ -11,7 +11,7 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { HeadText } from '../upstream/http1/request-head.ts'
 import { ScanMemo } from './classification/scan-memo.ts'
 import type { Outgoing } from './outgoing.ts'
-import type { RecordNames } from './record/record.ts'
+import type { RecordNames } from './record/record-names.ts'
 import type { EchoForms } from './response/echo-forms.ts'
 
 /** Outbound headers with the injected credential, and the forms in which an upstream may echo it. */

@@ -156,6 +156,14 @@ function missingSets({ required_groups }: ApprovalCard): ApprovalCard['required_
   return required_groups.filter(({ answered_by }) => answered_by === null)
 }
 
+function effectLines(card: ApprovalCard): string[] {
+  const effects = effectsText(card)
+  return [
+    ...(card.effect === undefined ? [] : [`  effect      ${card.effect}`]),
+    ...(effects === null ? [] : [`  effects     ${effects}`]),
+  ]
+}
+
 /** Returns the card of a held action as lines of text. Escapes control characters in texts from agents. */
 export function cardLines(card: ApprovalCard): string[] {
   const approvers = requiredText(card.required_groups)
@@ -165,7 +173,7 @@ export function cardLines(card: ApprovalCard): string[] {
     ...instanceLines(card),
     ...(card.method === null ? [] : [`  request     ${card.method} ${card.host ?? ''}${card.path ?? ''}`]),
     ...card.headers.map(({ name, value }) => `  header      ${name}: ${value}`),
-    ...(effectsText(card) === null ? [] : [`  effects     ${effectsText(card)}`]),
+    ...effectLines(card),
     `  parameters  ${JSON.stringify(card.parameters)}`,
     ...bodyLines(card),
     ...pinLines(card).map((line) => `  state       ${line}`),

@@ -1,4 +1,6 @@
+import type * as z from 'zod'
 import type { ApproverIdentity } from '../../../core/state/approver-identity.ts'
+import type { EffectWord } from '../../../core/wire/gateway/effect-word.ts'
 import type { HeldBy } from '../../../core/wire/gateway/hold.ts'
 import type { InstanceFact } from '../../../core/wire/gateway/instance.ts'
 import type {
@@ -37,6 +39,8 @@ export type CardFacts = InstanceFact & {
   readonly unread_body?: UnreadBody | null
   /** Effect classes of the action; absent on cards of older versions. */
   readonly effects?: string[]
+  /** Effect of the action; absent if the request has several actions, and on cards of older versions. */
+  readonly effect?: z.infer<typeof EffectWord>
   /**
    * Pins: states of the target, such as a commit, for which the approval is valid. Absent on cards of v1 actions, and
    * of gateways of older versions.

@@ -64,6 +64,7 @@ function factsOf(card: ApprovalCard): readonly (readonly [string, string])[] {
   const facts: readonly (readonly [string, string | null])[] = [
     ['Access', accessRequestText(card)],
     ['Action', card.action_type],
+    ['Effect', card.effect ?? null],
     ['Effects', effectsText(card)],
     ['Target', card.target],
     ['Request', request],

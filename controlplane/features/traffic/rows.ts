@@ -6,7 +6,7 @@ import type { TrafficCursor, TrafficFilter } from './store.ts'
 export const COLUMNS = `id, process_id, seq, time, gateway, agent, instance, connector, action_type, decision, would,
   note, reason, approval_id, act_id, method, host, path, status, error_type, latency_ms, overhead_ms, bytes_in, bytes_out, permission,
   policies, snapshot_version, transport, why, candidates, actions, action_count, refusals, handle, effects,
-  credential`
+  credential, action_details, function_tools`
 
 /**
  * Lists at most 50 records of one action, oldest first. Includes records of requests that were held by an approval of
@@ -35,7 +35,7 @@ export const FIELDS = `id text, process_id text, seq bigint, time timestamptz, g
   host text, path text, status integer, error_type text, latency_ms double precision, overhead_ms double precision,
   bytes_in bigint, bytes_out bigint, permission text, policies text[], snapshot_version bigint, transport text, why jsonb,
   candidates text[], actions text[], action_count integer, refusals jsonb, handle text, effects text[],
-  credential jsonb`
+  credential jsonb, action_details jsonb, function_tools integer`
 
 export const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0])
 

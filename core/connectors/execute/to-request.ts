@@ -1,7 +1,8 @@
 import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
-import type { Discriminator, ExecuteRequest, ExecuteSpec, Row, UserRow } from '../connector.ts'
+import type { ExecuteRequest, ExecuteSpec, Row, UserRow } from '../connector.ts'
 import { missing, wrong } from '../endpoint.ts'
 import { formText } from '../fields/form-text.ts'
+import type { Discriminator } from '../rows/discriminator.ts'
 import { compileTemplate, type TemplatePart } from '../rows/template.ts'
 
 export type ExecuteTarget = {

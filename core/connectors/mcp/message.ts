@@ -7,6 +7,7 @@ import { isRecord } from '../fields/fields.ts'
 import { type ActionParts, namedAction } from '../named-action.ts'
 import { READS, resembledMethod } from './methods.ts'
 import { rpcType, toolType } from './names.ts'
+import { declaredToolEffects } from './tool-effects.ts'
 
 const MAX_NAME = 256
 export const UNKNOWN = 'mcp.rpc.unknown'
@@ -122,7 +123,8 @@ function nameCall(params: unknown, config: ConnectorConfig): Action | Refusal {
   const effect: Effect = risk === 'low' ? 'read' : 'write'
   const given = params['arguments']
   const parameters = given === undefined ? { name } : { name, arguments: given }
-  return act({ type: toolType(name), effect, risk, target: name, parameters }, config)
+  const effects = declaredToolEffects(config.mcpTools, name)
+  return act({ type: toolType(name), effect, risk, target: name, parameters, effects }, config)
 }
 
 type Rpc = { readonly type: string; readonly method: string; readonly params: unknown }

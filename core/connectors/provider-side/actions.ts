@@ -5,6 +5,7 @@ import { runSliced } from '../../sliced.ts'
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../connector.ts'
 import { actionsOf, namedAction } from '../named-action.ts'
 import { unreadAct } from './batch-file.ts'
+import { countFunctionTools } from './function-tools.ts'
 import { PROVIDER_KINDS, type ProviderAct } from './kinds.ts'
 import { readProviderActs } from './read.ts'
 import type { CompiledTable } from './table.ts'
@@ -40,9 +41,11 @@ export function withProviderActions(
   if (isRefusal(acts)) return acts
   const unread = isUnread && body?.kind !== 'absent' ? unreadActs(table, own) : []
   const all = [...acts, ...unread]
-  if (all.length === 0) return named
+  const functionTools = body?.kind === 'json' ? countFunctionTools(table, body.found ?? []) : 0
+  const counted = functionTools === 0 ? named : { ...named, functionTools }
+  if (all.length === 0) return counted
   const further = all.map((act) => actionOf(table.table.connector, act, config))
-  return { kind: 'actions', actions: [...actionsOf(named), ...further] }
+  return { ...counted, kind: 'actions', actions: [...actionsOf(named), ...further] }
 }
 
 const UTF8 = new TextEncoder()

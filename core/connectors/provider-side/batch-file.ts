@@ -1,9 +1,10 @@
-import { boundaryOf, type Part, partContent, readParts } from '../../request/body/multipart.ts'
+import { boundaryOf, type Part, partContent, partHead, readParts } from '../../request/body/multipart.ts'
 import { isRefusal, type Refusal } from '../../request/canonical.ts'
 import { scanJson } from '../../request/json/json-scan.ts'
 import type { Sliced } from '../../sliced.ts'
 import type { UploadFacts } from '../fields/body-readers.ts'
 import type { ProviderAct } from './kinds.ts'
+import { RECODED } from './recoded.ts'
 import type { CompiledTable } from './table.ts'
 import { UploadFindings, type UploadRules } from './upload-findings.ts'
 
@@ -32,6 +33,7 @@ export function* readBatchFile(
   if (isRefusal(parts)) return findings.with(unreadAct(UNREAD_FILE))
   if (!isForBatch(bytes, parts)) return findings.facts()
   for (const part of parts.filter(({ name }) => name === 'file')) {
+    if (isRecoded(bytes, part)) return findings.with(unreadAct(UNREAD_FILE))
     const wrong = yield* readLines(rules, partContent(bytes, part), findings)
     if (wrong === 'unread') return findings.with(unreadAct(UNREAD_FILE))
     if (wrong !== null) return wrong
@@ -44,10 +46,17 @@ export function isBatchUpload({ table }: CompiledTable, type: string): boolean {
 }
 
 function isForBatch(bytes: Uint8Array, parts: readonly Part[]): boolean {
-  const purposes = parts
-    .filter(({ name }) => name.trim().toLowerCase() === 'purpose')
-    .map((part) => TEXT.decode(partContent(bytes, part).subarray(0, 64)).trim().toLowerCase())
+  const stated = parts.filter(({ name }) => name.trim().toLowerCase() === 'purpose')
+  if (stated.some((part) => isRecoded(bytes, part))) return true
+  const purposes = stated.map((part) =>
+    TEXT.decode(partContent(bytes, part).subarray(0, 64)).trim().toLowerCase(),
+  )
   return purposes.length === 0 || purposes.some((purpose) => purpose === 'batch')
+}
+
+/** Reports whether servers could decode the part to another content, for example from quoted-printable (Go does). */
+function isRecoded(bytes: Uint8Array, part: Part): boolean {
+  return RECODED.test(partHead(bytes, part))
 }
 
 function* readLines(

@@ -4,6 +4,7 @@ import { scanJson } from '../../request/json/json-scan.ts'
 import { FIND_BOUNDS } from '../../request/json/member-finder.ts'
 import type { Sliced } from '../../sliced.ts'
 import type { UploadFacts } from '../fields/body-readers.ts'
+import { RECODED } from './recoded.ts'
 import type { CompiledTable } from './table.ts'
 import { UploadFindings, type UploadRules } from './upload-findings.ts'
 
@@ -122,9 +123,6 @@ function textOf(content: Uint8Array): string {
 
 const TEXT = new TextDecoder('utf-8')
 const ENCODER = new TextEncoder()
-/** Matches the headers of a part whose content is not plain UTF-8: another charset or a transfer encoding. */
-const RECODED = /charset *= *"?(?!utf-?8\b)|content-transfer-encoding: *(?!(?:binary|[78]bit) *(?:\r|$))/i
-
 function recoded(): Refusal {
   const detail = 'a part of the form has another charset or transfer encoding; send UTF-8 without an encoding'
   return refusal('unsupported_body', detail)

@@ -6,16 +6,19 @@ import type { ProviderAct, ProviderKind } from './kinds.ts'
 import { isInline, listedHost, reachedHost } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 
+/** Maximum number of acts of a request, in which all answers to questions of the provider count once. */
 const MAX_PROVIDER_ACTS = 64
+/** Maximum number of these answers. A conversation that the caller sends in full repeats its old answers. */
+const MAX_ANSWERS = 256
 const NO_ACTS: readonly ProviderAct[] = []
 const NO_ROWS: readonly FieldRow[] = []
 const NO_FOUND: readonly FoundMembers[] = []
-const NO_KINDS: readonly ProviderKind[] = []
 
 /**
  * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
  * a target is omitted if another act of its kind has a target. Answers to questions of the provider are never omitted,
- * because each answers a different question. Refuses a request with more than `MAX_PROVIDER_ACTS`.
+ * because each answers a different question. Answers come last, so that the shortened list of a record does not hide
+ * other acts behind them. Refuses a request with more than `MAX_PROVIDER_ACTS` or `MAX_ANSWERS`.
  */
 export function readProviderActs(
   table: CompiledTable,
@@ -32,13 +35,21 @@ export function readProviderActs(
   const named = new Set(
     [...acts.values()].flatMap(({ kind, target }) => (target === undefined ? [] : [kind])),
   )
-  const all = [...acts.values()].filter(
-    ({ kind, target }) => target !== undefined || kind === 'hosted_approval.answer' || !named.has(kind),
+  const { answers = [], others = [] } = Object.groupBy(acts.values(), ({ kind }) =>
+    kind === ANSWER ? 'answers' : 'others',
   )
-  if (all.length <= MAX_PROVIDER_ACTS) return all
+  const all = others.filter(({ kind, target }) => target !== undefined || !named.has(kind))
+  if (all.length + Math.min(1, answers.length) <= MAX_PROVIDER_ACTS && answers.length <= MAX_ANSWERS)
+    return [...all, ...answers]
+  return tooMany(all.length, answers.length)
+}
+
+const ANSWER: ProviderKind = 'hosted_approval.answer'
+
+function tooMany(others: number, answers: number): Refusal {
   return refusal(
     'body_too_large',
-    `the request starts ${all.length} provider-side tools and fetches; start at most ${MAX_PROVIDER_ACTS} in one request`,
+    `the request starts ${others} provider-side tools and fetches and answers ${answers} questions of the provider; start at most ${MAX_PROVIDER_ACTS} and answer at most ${MAX_ANSWERS} in one request`,
   )
 }
 
@@ -58,9 +69,17 @@ function keyOf({ kind, target, reaches }: ProviderAct): string {
   return JSON.stringify([kind, target, place])
 }
 
-function addOperationActs(into: ProviderAct[], table: CompiledTable, { type, resource }: Action): void {
-  for (const kind of table.operations.get(type) ?? NO_KINDS)
-    into.push({ kind, target: resource.target, reaches: null, field: type })
+function addOperationActs(into: ProviderAct[], table: CompiledTable, action: Action): void {
+  const { type, resource } = action
+  const row = table.operations.get(type)
+  if (row === undefined) return
+  const target = resource.target ?? parameterOf(action, row.parameter)
+  for (const kind of row.kinds) into.push({ kind, target, reaches: null, field: type })
+}
+
+function parameterOf({ parameters }: Action, name: string | null): string | undefined {
+  const value = name === null ? undefined : parameters[name]
+  return typeof value === 'string' && value !== '' ? value.slice(0, MAX_SHOWN) : undefined
 }
 
 /** Returns the acts that members of one JSON object cause. `found`: members that the scan found. */
@@ -78,7 +97,7 @@ export function foundActs(table: CompiledTable, found: FoundMembers): readonly P
     : fields
 }
 
-function isTool({ toolPlaces }: CompiledTable, place: readonly string[]): boolean {
+export function isTool({ toolPlaces }: CompiledTable, place: readonly string[]): boolean {
   for (const end of toolPlaces) if (endsWith(place, end)) return true
   return false
 }
@@ -87,7 +106,7 @@ function isAt({ parents, isRooted }: FieldRow, place: readonly string[]): boolea
   return (!isRooted || place.length === parents.length) && endsWith(place, parents)
 }
 
-function endsWith(place: readonly string[], end: readonly string[]): boolean {
+export function endsWith(place: readonly string[], end: readonly string[]): boolean {
   const from = place.length - end.length
   for (let at = 0; at < end.length; at++) if (place[from + at] !== end[at]) return false
   return from >= 0
@@ -128,8 +147,8 @@ type Target = Pick<ProviderAct, 'target' | 'reaches'>
  * Returns the target that a field names. Null if the field contains the content itself, so that the provider fetches
  * nothing.
  */
-function targetOf({ target }: FieldRow, value: unknown): Target | null {
-  if (target === 'none') return { target: undefined, reaches: null }
+function targetOf({ target, fixed }: FieldRow, value: unknown): Target | null {
+  if (target === 'none') return { target: fixed ?? undefined, reaches: null }
   const text = String(value)
   if (target === 'text') return { target: text.slice(0, MAX_SHOWN), reaches: null }
   if (target === 'unread') return { target: text.slice(0, MAX_SHOWN), reaches: 'unread' }
@@ -185,6 +204,6 @@ function toolActs(
 /** Text that replaces a type that is an object or a list. No tool of the table has this type. */
 const NO_TEXT = '(object or list)'
 
-function rowOf(tools: readonly ToolRow[], type: string): ToolRow | undefined {
+export function rowOf(tools: readonly ToolRow[], type: string): ToolRow | undefined {
   return tools.find((row) => (row.isPrefix ? type.startsWith(row.type) : type === row.type))
 }

@@ -6,15 +6,16 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   // In a batch file, `url` is the operation of a request, not a host.
   ownFile: /^\/v1(?:\/[a-z0-9_-]+)+$/,
   opaque: ['parameters', 'schema', 'output_schema', 'metadata', 'properties', '$defs', 'definitions'],
-  toolPlaces: [],
+  toolPlaces: ['tools'],
+  callerTools: ['functions'],
   batchUploads: ['file.upload'],
   readForms: ['realtime_call.create', 'video.create', 'image.edit'],
   tools: `
-    function                     -
-    custom                       -
+    function                     caller
+    custom                       caller
     namespace                    -
-    apply_patch                  -
-    local_shell                  -
+    apply_patch                  caller
+    local_shell                  caller
     tool_search                  -
     image_generation             -
     mcp                          provider_tool.mcp
@@ -43,24 +44,24 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     allowed_hosts.*                   provider_tool.code        name
     network.allowed_domains.*         provider_tool.code        name
     # Programs and browsers of the environment can reach every host.
-    network.access                    provider_tool.code,provider_tool.web_fetch  none  =enabled
-    setup_commands.*.command          provider_tool.code        none
+    network.access                    provider_tool.code,provider_tool.web_fetch  is=*  =enabled
+    setup_commands.*.command          provider_tool.code        is=setup_commands
     # A grader of type python is a program.
-    grader.type                       provider_tool.code        none  =python
-    graders.type                      provider_tool.code        none  =python
-    graders.*.type                    provider_tool.code        none  =python
-    testing_criteria.*.type           provider_tool.code        none  =python
+    grader.type                       provider_tool.code        is=python_grader  =python
+    graders.type                      provider_tool.code        is=python_grader  =python
+    graders.*.type                    provider_tool.code        is=python_grader  =python
+    testing_criteria.*.type           provider_tool.code        is=python_grader  =python
     # A fine-tuning job reports to these services.
     integrations.*.type               provider_tool.connector   text
-    # Answers to a sign-in prompt of the provider's browser.
-    response.action                   hosted_approval.answer    none  =submit
+    # Answers to questions about MCP calls, sign-ins and origins of the provider's browser.
+    events.*.response                 hosted_approval.answer    of=request_id
     discovery_url                     provider_fetch.url        host
     ^.url                             provider_fetch.url        host
-    web_search_options                provider_tool.web_search  none
-    model                             provider_tool.web_search  text  ~-search-
+    web_search_options                provider_tool.web_search  is=web_search
+    model                             provider_tool.web_search  text  ~-search
     approve                           hosted_approval.answer    of=approval_request_id  =true
-    decision                          hosted_approval.answer    none  =approve
-    background                        hosted_agent.run          none  =true
+    events.*.decision                 hosted_approval.answer    of=request_id  =approve
+    background                        hosted_agent.run          of=model  =true
     prompt.id                         hosted_agent.run          text
     workflow.id                       hosted_agent.run          text
     ^.agent_id                        hosted_agent.run          text
@@ -70,23 +71,24 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     skills.*.skill_id                 provider_tool.code        text
     environment.environment_id        provider_tool.code        text
     environment_template_id           provider_tool.code        text
+    ^.input_file_id                   batch.run                 text
     purpose                           provider_tool.unknown     unread  =batch
   `,
   operations: `
-    run.create                     hosted_agent.run
+    run.create                     hosted_agent.run  of=assistant_id
     agent_session.create           hosted_agent.run
-    agent_session.send_event       hosted_agent.run
+    agent_session.send_event       hosted_agent.run  of=session_id
     agent_automation.create        hosted_agent.run
-    agent_automation.update        hosted_agent.run
-    agent_automation.resume        hosted_agent.run
-    automation_invocation.create   hosted_agent.run
+    agent_automation.update        hosted_agent.run  of=automation_id
+    agent_automation.resume        hosted_agent.run  of=automation_id
+    automation_invocation.create   hosted_agent.run  of=automation_id
     chatkit_session.create         hosted_agent.run
     live_session.create            hosted_agent.run
-    live_session.accept            hosted_agent.run
-    live_session.fork              hosted_agent.run
+    live_session.accept            hosted_agent.run  of=session_id
+    live_session.fork              hosted_agent.run  of=session_id
     realtime_call.create           hosted_agent.run
-    realtime_call.accept           hosted_agent.run
+    realtime_call.accept           hosted_agent.run  of=call_id
     batch.create                   batch.run
-    eval_run.create                batch.run
+    eval_run.create                batch.run         of=eval_id
   `,
 }

@@ -4,12 +4,13 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
   connector: 'llm_b',
   source: 'types of `@anthropic-ai/sdk` 1.12.0 (npm), read 2026-11-24',
   opaque: ['input', 'input_schema', 'schema', 'metadata', 'properties', '$defs', 'definitions'],
-  toolPlaces: ['tool.definition'],
+  toolPlaces: ['tools', 'tool.definition'],
+  callerTools: ['tools'],
   tools: `
-    custom                -
-    bash_*                -
-    text_editor_*         -
-    memory_*              -
+    custom                caller
+    bash_*                caller
+    text_editor_*         caller
+    memory_*              caller
     tool_search_tool_*    -
     advisor_*             -
     mcp_toolset           -
@@ -34,7 +35,7 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
     ^.url                           provider_fetch.url        host
     allowed_hosts.*                 provider_tool.code        name
     # Programs of the environment reach every host.
-    config.networking.type          provider_tool.code,provider_tool.web_fetch  none  =unrestricted
+    config.networking.type          provider_tool.code,provider_tool.web_fetch  is=*  =unrestricted
     skills.*.skill_id               provider_tool.code        text
     environment_id                  provider_tool.code        text
     # Credentials of a person for other services, which programs and MCP servers of the agent use.
@@ -50,11 +51,11 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
   `,
   operations: `
     session.create         hosted_agent.run
-    session_event.send     hosted_agent.run
+    session_event.send     hosted_agent.run  of=session_id
     deployment.create      hosted_agent.run
-    deployment.update      hosted_agent.run
-    deployment.unpause     hosted_agent.run
-    deployment.run         hosted_agent.run
+    deployment.update      hosted_agent.run  of=deployment_id
+    deployment.unpause     hosted_agent.run  of=deployment_id
+    deployment.run         hosted_agent.run  of=deployment_id
     dream.create           hosted_agent.run
     batch.create           batch.run
   `,

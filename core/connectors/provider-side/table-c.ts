@@ -12,6 +12,7 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   // The result of a function is JSON of the caller, or a list of texts and images for the model.
   opaqueObjects: ['result'],
   toolPlaces: ['tools'],
+  callerTools: ['tools.*.functionDeclarations', 'tools.*.function_declarations'],
   toolsByName: true,
   // The gateway does not read gRPC messages of these operations. A message may cause any act of a model, or contain
   // content that the provider stores for later requests.
@@ -23,7 +24,7 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   ],
   ownFile: /^(?:https:\/\/generativelanguage\.googleapis\.com\/v1(?:alpha|beta)?\/)?files\/[a-z0-9-]+$/,
   tools: `
-    function                  -
+    function                  caller
     function_declarations     -
     mcp_server                -
     mcp_servers               -
@@ -72,12 +73,13 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     inputConfig.file_name                provider_tool.unknown  unread
     input_config.fileName                provider_tool.unknown  unread
     input_config.file_name               provider_tool.unknown  unread
-    background                           hosted_agent.run     none  =true
+    background                           hosted_agent.run     of=model  =true
     ^.agent                              hosted_agent.run     text
   `,
   operations: `
     trigger.create             hosted_agent.run
-    trigger_execution.create   hosted_agent.run
+    trigger.update             hosted_agent.run  of=trigger
+    trigger_execution.create   hosted_agent.run  of=trigger
     batch.create               batch.run
     batch.create_embeddings    batch.run
   `,

@@ -7,19 +7,22 @@ export type ProviderTable = {
   /** Source of the table: package, version and date. */
   readonly source: string
   /**
-   * Tools, one per line: type of the tool, or a prefix of types with `*`; then the kinds of its acts, or `-` if the
-   * caller executes the tool or the tool only computes. `unless=MEMBER` cancels the line if that member of the tool is
+   * Tools, one per line: type of the tool, or a prefix of types with `*`; then the kinds of its acts, `caller` if the
+   * caller executes the tool, or `-` if the tool only computes or contains tools. `unless=MEMBER` cancels the line if that member of the tool is
    * `false`. The first matching line counts.
    */
   readonly tools: string
   /**
    * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read. The target
    * is the `host` of a URL, the `name` of a host, a `text`, `unread` for the name of a resource that contains requests,
-   * `of=MEMBER` for the text of another member of the same object, or `none`. A line may end with the value that the
-   * field must have (`=true`), or with a text that it must contain (`~-search-`).
+   * `of=MEMBER` for the text of another member of the same object, `is=TEXT` for a fixed target, or `none`. A line may
+   * end with the value that the field must have (`=true`), or with a text that it must contain (`~-search-`).
    */
   readonly fields: string
-  /** Operations, one per line: name without the connector prefix, kinds of acts. */
+  /**
+   * Operations, one per line: name without the connector prefix, kinds of acts; then `of=PARAMETER` if a parameter of
+   * the action names the target where its resource does not.
+   */
   readonly operations: string
   /** Names of members with arbitrary JSON of the caller. The scan does not search them (see `FindRules`). */
   readonly opaque: readonly string[]
@@ -30,6 +33,8 @@ export type ProviderTable = {
   readonly opaqueObjects?: readonly string[]
   /** Paths of tools in a request, in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
+  /** Paths of lists whose elements are tools that the caller executes if they have no `type`. */
+  readonly callerTools?: readonly string[]
   /** True if tools are identified by the names of their members (`googleSearch`) instead of by `type`. */
   readonly toolsByName?: boolean
   /** Operations that may use tools and whose messages the gateway does not read. */
@@ -46,6 +51,8 @@ export type ToolRow = {
   readonly type: string
   readonly isPrefix: boolean
   readonly kinds: readonly ProviderKind[]
+  /** True if the caller executes the tool. */
+  readonly isOfCaller: boolean
   /** Member of the tool that disables the act if it is `false`; null if there is none. */
   readonly unless: string | null
 }
@@ -61,7 +68,15 @@ export type FieldRow = {
   readonly target: 'host' | 'name' | 'text' | 'unread' | 'none'
   /** Member of the same object that names the target; null if the field itself does. */
   readonly member: string | null
+  /** Target whatever the value is; null if there is none. */
+  readonly fixed: string | null
   readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
+}
+
+export type OperationRow = {
+  readonly kinds: readonly ProviderKind[]
+  /** Parameter of the action that names the target where its resource has none; null if there is none. */
+  readonly parameter: string | null
 }
 
 export type CompiledTable = {
@@ -69,15 +84,17 @@ export type CompiledTable = {
   readonly tools: readonly ToolRow[]
   readonly fields: readonly FieldRow[]
   readonly fieldsByName: ReadonlyMap<string, readonly FieldRow[]>
-  readonly operations: ReadonlyMap<string, readonly ProviderKind[]>
+  readonly operations: ReadonlyMap<string, OperationRow>
   readonly find: FindRules
   readonly toolPlaces: ReadonlyArray<readonly string[]>
+  readonly callerTools: ReadonlyArray<readonly string[]>
 }
 
 export function compileTable(table: ProviderTable): CompiledTable {
   const fields = linesOf(table.fields).map(readField)
   const toolPlaces = ['tools.*', ...table.toolPlaces]
   const tools = linesOf(table.tools).map(readTool)
+  const { callerTools = [] } = table
   const toolEnds = toolPlaces.flatMap((place) => [
     ...(table.toolsByName === true ? [`${place}.?`, `${place}.type`] : [`${place}.type`]),
     ...tools.flatMap(({ unless }) => (unless === null ? [] : [`${place}.${unless}`])),
@@ -87,18 +104,16 @@ export function compileTable(table: ProviderTable): CompiledTable {
     fields,
     tools,
     fieldsByName: Map.groupBy(fields, ({ name }) => name),
-    operations: new Map(
-      linesOf(table.operations).map(([name = '', kinds = '']) => [
-        `${table.connector}.${name}`,
-        readKinds(kinds),
-      ]),
-    ),
+    operations: new Map(linesOf(table.operations).map((line) => readOperation(table, line))),
     find: {
-      ends: [...new Set([...toolEnds, ...fields.flatMap(endsOf)])],
+      ends: [
+        ...new Set([...toolEnds, ...callerTools.map((place) => `${place}.*`), ...fields.flatMap(endsOf)]),
+      ],
       opaque: table.opaque,
       opaqueObjects: table.opaqueObjects,
     },
     toolPlaces: toolPlaces.map((place) => place.split('.')),
+    callerTools: callerTools.map((place) => place.split('.')),
   }
 }
 
@@ -122,14 +137,25 @@ function readTool([type = '', kinds = '', condition]: readonly string[]): ToolRo
   return {
     type: type.replace(/\*$/, ''),
     isPrefix: type.endsWith('*'),
-    kinds: readKinds(kinds),
+    kinds: kinds === 'caller' ? [] : readKinds(kinds),
+    isOfCaller: kinds === 'caller',
     unless: condition?.slice('unless='.length) ?? null,
   }
 }
 
+function readOperation(
+  { connector }: ProviderTable,
+  [name = '', kinds = '', target]: readonly string[],
+): readonly [string, OperationRow] {
+  if (target !== undefined && !target.startsWith('of='))
+    throw new Error(`provider-side operation ${name}: no target "${target}"`)
+  return [`${connector}.${name}`, { kinds: readKinds(kinds), parameter: target?.slice('of='.length) ?? null }]
+}
+
 function readField([end = '', kinds = '', target = '', value]: readonly string[]): FieldRow {
   const member = target.startsWith('of=') ? target.slice('of='.length) : null
-  const read = member === null ? target : 'none'
+  const fixed = target.startsWith('is=') ? target.slice('is='.length) : null
+  const read = member === null && fixed === null ? target : 'none'
   if (!isTarget(read)) throw new Error(`provider-side field ${end}: no target "${target}"`)
   const isRooted = end.startsWith('^.')
   const keys = (isRooted ? end.slice(2) : end).split('.')
@@ -139,6 +165,7 @@ function readField([end = '', kinds = '', target = '', value]: readonly string[]
     kinds: readKinds(kinds),
     target: read,
     member,
+    fixed,
     value: value === undefined ? null : readValue(value),
   }
 }

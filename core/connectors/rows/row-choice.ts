@@ -1,7 +1,8 @@
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
 import { isNamed, repeatedName } from '../../request/repeated-names.ts'
-import type { BodyView, Discriminator } from '../connector.ts'
+import type { BodyView } from '../connector.ts'
 import { isRecord } from '../fields/fields.ts'
+import type { Discriminator } from './discriminator.ts'
 import type { CompiledRow } from './row-trie.ts'
 
 /** Rows that may describe the request (empty if none), or a refusal if the gateway cannot determine them. */

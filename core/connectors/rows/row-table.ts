@@ -1,5 +1,6 @@
 import type { Effect, RiskLevel } from '../../action/action.ts'
-import type { Discriminator, Row } from '../connector.ts'
+import type { Row } from '../connector.ts'
+import type { Discriminator } from './discriminator.ts'
 
 /**
  * Reads catalogue rows from text tables, one operation per line, with columns separated by spaces:

@@ -145,7 +145,7 @@ export class MemberFinder {
     const { members } = this.#noteIn(level)
     this.#memberCount += 1
     if (isObject) members.set(key, value)
-    else members.set(key, [...listOf(members.get(key)), value])
+    else appendTo(members, key, value)
   }
 
   #noteIn(level: Level): Growing {
@@ -219,6 +219,9 @@ function compiled(rules: FindRules): Compiled {
   return all
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
+/** Appends to a list that this scan made. */
+function appendTo(members: Map<string, unknown>, key: string, value: unknown): void {
+  const list = members.get(key)
+  if (Array.isArray(list)) list.push(value)
+  else members.set(key, [value])
 }

@@ -20,7 +20,9 @@ export type FieldAddition = {
 /**
  * Fields that were added after protocol 1, one per line. A line is removed once all supported gateways have the field.
  */
-export const FIELD_ADDITIONS: readonly FieldAddition[] = []
+export const FIELD_ADDITIONS: readonly FieldAddition[] = [
+  { section: 'connectors', field: 'mcp.tools', since: 2, older: 'deny' },
+]
 
 /** Protocol of release 0.1.0. */
 export const FIRST_PROTOCOL = 1

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { EffectWord } from './effect-word.ts'
 import {
   ApprovalCard,
   ApprovalStatus,
@@ -84,6 +85,8 @@ export const HoldBody = z.object({
   unread_body: UnreadBody.nullable().default(null),
   /** Effect classes on the approval card. Older gateways do not send them. */
   effects: EffectList.optional(),
+  /** Effect of the action; absent if the request has several actions. Older gateways do not send it. */
+  effect: EffectWord.optional(),
   /** States of the target that the approval binds. Older gateways do not send them. */
   pins: z.array(PinView).max(64).optional(),
   /**

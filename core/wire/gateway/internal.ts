@@ -5,6 +5,7 @@ import { RuleDecisionSchema } from '../../crd/fields.ts'
 import { EnforcementLevelSchema } from '../../crd/gateway-fields.ts'
 import { isKillScope, KILL_SCOPE_FORMS } from '../../decision/kill-switch/kill-switch.ts'
 import { openEnum } from '../open-enum.ts'
+import { EffectWord } from './effect-word.ts'
 import { Instance } from './instance.ts'
 
 /** Status of an approval in the gateway's internal API (spec 4.2; see the extension table of the README). */
@@ -90,6 +91,8 @@ export const ApprovalCard = z.object({
   unread_body: UnreadBody.nullable().default(null),
   /** Effect classes of the request. Absent on cards of older versions. */
   effects: EffectList.optional(),
+  /** Effect of the action. Absent if the request has several actions, and on cards of older versions. */
+  effect: EffectWord.optional(),
   /** Instance of the agent when the hold was opened. Absent for a request from outside of a pod. */
   instance: Instance.optional(),
   /** States of the target that the approval binds. Absent or empty if the approval binds none. */

@@ -61,6 +61,7 @@ export function describeHold(exchange: Decided, { binding, bound, bodySha256, pi
     request_fingerprint: requestFingerprint(exchange, bodySha256),
     unread_body: describeUnread(exchange),
     effects: [...effectNames(actions)],
+    ...(actions.length === 1 && primary !== undefined ? { effect: primary.effect } : {}),
     pins: pinViews(pins),
     held_by: heldBy(exchange, bound.headers),
   }

@@ -44,6 +44,7 @@ export function accessRequest({ input, bound, decision, agent, target, ...given 
     requested_by_agent_text: storableText(`Access for ${given.duration}: ${given.reason}`),
     body_sha256: null,
     unread_body: null,
+    effect: action.effect,
     access_request: true,
     ...(decision.verdict === 'hold'
       ? { held_by: rulesHolding(decision, { input, connectorId: bound.entry.id, request: null }) }

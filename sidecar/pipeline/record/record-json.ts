@@ -22,6 +22,7 @@ export function encodeRecord(record: TrafficRecord): Buffer {
   json.string(record.time)
   json.bytes(rule)
   json.nullable(record.path)
+  json.raw(detailsText(record))
   json.raw(handleText(record))
   json.raw(',"status":')
   if (record.status === null) json.raw('null')
@@ -164,6 +165,16 @@ function afterText(record: TrafficRecord): Uint8Array {
   return UTF8.encode(
     `,"permission":${nullable(record.permission)},"policies":${JSON.stringify(record.policies)},"snapshot_version":${record.snapshot_version},"transport":${text(record.transport)}${whyText(record)}`,
   )
+}
+
+/**
+ * Returns the fields about several actions and function tools; empty for other requests. Targets differ for each
+ * request, so they are not cached.
+ */
+function detailsText({ action_details: details, function_tools: tools }: TrafficRecord): string {
+  const listed =
+    details === null || details === undefined ? '' : `,"action_details":${JSON.stringify(details)}`
+  return tools === null || tools === undefined ? listed : `${listed},"function_tools":${tools}`
 }
 
 /** Returns the fields about handles; empty for most requests, which neither name nor receive handles. */

@@ -1,16 +1,14 @@
-import type { Named } from '../../../core/connectors/connector.ts'
-import { effectNames } from '../../../core/connectors/effects/effects.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import { groupNames } from '../../../core/decision/policies/required-groups.ts'
 import { LOG_DECISION, type LogDecision } from '../../../core/decision/vocabulary.ts'
 import type { OwnRecord, RecordCredential, RecordWhy } from '../../../core/record.ts'
 import { rawRecordPath, recordPath } from '../../../core/request/redact.ts'
 import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
-import { primaryType } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HasRecordId } from '../phases.ts'
 import type { NarrowedSecret, PipelinePorts } from '../ports.ts'
 import { auditOf } from './record-audit.ts'
+import { recordNames } from './record-names.ts'
 
 /**
  * Builds the record of an exchange in its current state: once for the intent, once at the end, with the same id and
@@ -49,6 +47,8 @@ export function buildRecord(
     method: raw.method.slice(0, 32),
     host: hostOf(exchange),
     path: request === undefined ? rawRecordPath(raw) : recordPath(request),
+    action_details: names.actionDetails,
+    function_tools: names.functionTools,
     handle: exchange.evaluation.handle,
     given: exchange.given,
     status: outcome.status,
@@ -164,57 +164,6 @@ function whyOf(decision: Decision | undefined): RecordWhy | null {
   }
   explanations.set(decision, why)
   return why
-}
-
-/** Fields of a record that follow from a classification and the decision about it. */
-export type RecordNames = {
-  readonly named: Named | undefined
-  readonly decision: Decision | undefined
-  readonly actionType: string | null
-  /** Types of the candidates when the action of the request stayed undetermined; otherwise null. */
-  readonly candidates: string[] | null
-  readonly actions: string[] | null
-  readonly actionCount: number | null
-  readonly effects: string[] | null
-}
-
-/**
- * Returns the names of an exchange. Intent and result share them unless the evaluation changed in between, and so
- * do requests of one connection that got the same classification and decision.
- */
-function recordNames(exchange: Exchange): RecordNames {
-  const { evaluation, named, decision, template } = exchange
-  const known = evaluation.names ?? template?.names ?? null
-  if (known !== null && known.named === named && known.decision === decision) return known
-  const names: RecordNames = {
-    named,
-    decision,
-    actionType: primaryType(exchange),
-    candidates: candidatesOf(named),
-    actions: actionNames(named),
-    actionCount: named?.kind === 'actions' && named.actions.length > 1 ? named.actions.length : null,
-    effects: effectsOfRequest(exchange),
-  }
-  if (named === undefined) return names
-  evaluation.names = names
-  if (template !== null) template.names = names
-  return names
-}
-
-function candidatesOf(named: Named | undefined): string[] | null {
-  return named?.kind === 'candidates' ? [...new Set(named.candidates.map(({ type }) => type))] : null
-}
-
-function effectsOfRequest({ actions }: Exchange): string[] | null {
-  const effects = actions === undefined ? [] : effectNames(actions)
-  return effects.length === 0 ? null : [...effects]
-}
-
-const MAX_NAMES = 64
-
-function actionNames(named: Named | undefined): string[] | null {
-  if (named?.kind !== 'actions' || named.actions.length < 2) return null
-  return [...new Set(named.actions.map(({ type }) => type))].slice(0, MAX_NAMES)
 }
 
 /** Cached credentials of records, by Connector entry and by narrowed token. Records share the objects. */

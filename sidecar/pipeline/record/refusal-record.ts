@@ -43,28 +43,38 @@ const NULLABLE = [
   ...(['permission', 'snapshot_version'] as const),
 ] as const
 
+/** Optional fields that are null if the refusals differ in them. Equal values may be different objects. */
+const OPTIONAL = [
+  ...(['candidates', 'actions', 'action_count', 'action_details'] as const),
+  ...(['function_tools', 'effects'] as const),
+] as const
+
 function common(row: TrafficRecord, record: TrafficRecord): TrafficRecord {
-  const differing = NULLABLE.filter((field) => row[field] !== record[field])
+  const differing = [
+    ...NULLABLE.filter((field) => row[field] !== record[field]),
+    ...OPTIONAL.filter((field) => !isSameValue(row[field], record[field])),
+  ]
   const hasSameRules = row.policies.join() === record.policies.join()
   return {
     ...row,
     ...Object.fromEntries(differing.map((field) => [field, null])),
     method: row.method === record.method ? row.method : '*',
     policies: hasSameRules ? row.policies : [],
-    actions: row.actions?.join() === record.actions?.join() ? row.actions : null,
-    action_count: row.action_count === record.action_count ? row.action_count : null,
-    effects: row.effects?.join() === record.effects?.join() ? row.effects : null,
     instance: row.instance === record.instance ? row.instance : null,
-    candidates: row.candidates?.join() === record.candidates?.join() ? row.candidates : null,
     why: row.why?.reason === record.why?.reason && hasSameRules ? row.why : null,
     bytes_in: row.bytes_in + record.bytes_in,
     bytes_out: row.bytes_out + record.bytes_out,
   }
 }
 
+function isSameValue(a: unknown, b: unknown): boolean {
+  return a === b || (a != null && b != null && JSON.stringify(a) === JSON.stringify(b))
+}
+
 function isSame(a: TrafficRecord, b: TrafficRecord): boolean {
   return (
     NULLABLE.every((field) => a[field] === b[field]) &&
+    OPTIONAL.every((field) => a[field] === b[field]) &&
     a.method === b.method &&
     a.policies === b.policies &&
     a.instance === b.instance &&

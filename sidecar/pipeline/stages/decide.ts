@@ -52,8 +52,12 @@ function decideOrdered({ order, actions }: Classified, decision: Decision): Deci
 
 /** Refuses a request with too many actions, because the rate limit counts only requests. */
 function judgeActionCount({ named, snapshot }: Classified): Refusal | null {
-  const count = named.kind === 'actions' ? named.actions.length : 0
+  const actions = named.kind === 'actions' ? named.actions : []
   const limit = snapshot.gateway.maxActionsPerRequest ?? Number.POSITIVE_INFINITY
+  if (actions.length <= limit) return null
+  // A conversation that the agent sends in full repeats its old answers to questions of the provider.
+  const answers = actions.filter(({ byProvider }) => byProvider?.kind === 'hosted_approval.answer').length
+  const count = actions.length - Math.max(0, answers - 1)
   if (count <= limit) return null
   const detail = `The request contains ${count} actions, but the Gateway allows at most ${limit} in one request (spec.maxActionsPerRequest). Send the actions in several requests.`
   return refusal('too_many_actions', detail)

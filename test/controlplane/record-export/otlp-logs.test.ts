@@ -36,6 +36,11 @@ const FULL: TrafficRecord = trafficRecord({
   candidates: ['a.b.c'],
   actions: ['a.b.c', 'a.b.d'],
   action_count: 2,
+  action_details: [
+    { type: 'a.b.c', target: 'o/r', effect: 'write', effects: ['publish', 'delete'] },
+    { type: 'a.b.d', target: null, effect: 'compute' },
+  ],
+  function_tools: 3,
   effects: ['publish'],
   handle: 'own',
   error_type: 'timeout',
@@ -79,6 +84,12 @@ test('a record is a log with its times, its severity and its attributes', () => 
     'k8s.namespace.name': { stringValue: 'team' },
     'k8s.pod.name': { stringValue: 'bot-0' },
     'chaperone.why.rules': { arrayValue: { values: [{ stringValue: 'team/rules: no' }] } },
+    'chaperone.action.details': {
+      arrayValue: {
+        values: [{ stringValue: 'a.b.c: write, o/r (publish, delete)' }, { stringValue: 'a.b.d: compute' }],
+      },
+    },
+    'chaperone.function_tools': { intValue: '3' },
     'chaperone.refusals.reasons': { kvlistValue: { values: [{ key: 'policy', value: { intValue: '3' } }] } },
     'chaperone.refusals.more_targets': { boolValue: false },
   })

@@ -199,6 +199,8 @@ describe('traffic', () => {
           handle: null,
           effects: null,
           credential: null,
+          action_details: null,
+          function_tools: null,
           instance: null,
         },
       })),

@@ -155,6 +155,29 @@ describe('a gateway that is not connected but answers at gateway_url', () => {
     expect(seen()).toBe(before + 1)
   })
 
+  test('carries an action out without the token that the agent states in it', async () => {
+    await mended()
+    await here.permit('chat', 'chat.message.post', 'allow')
+    await cut()
+    const bodies: string[] = []
+    await using front = await frontOf(here.gateway.url, async ({ body }) => {
+      bodies.push(body.toString())
+    })
+    await setUrl(front.url)
+    const canary = 'xoxb-canary-of-the-agent'
+    const parameters = { channel: 'C1', text: 'hi', token: canary }
+    const action = await here.submit(agent, {
+      ...{ type: 'chat.message.post', resource: { target: 'C1' }, parameters },
+    })
+    const answer = await here.execute(agent, action)
+    expect(answer.body['executed'], answer.text).toBe(true)
+    expect(bodies).toEqual([expect.stringContaining('C1')])
+    expect(bodies.join()).not.toContain(canary)
+    const request = here.upstream.seen.at(-1)
+    expect(request?.header('host')).toBe('slack.com')
+    expect(`${request?.rawHeaders.join()}${request?.body.toString()}`).not.toContain(canary)
+  })
+
   test('of 12 executes at once one reaches the upstream', async () => {
     const action = await here.submit(agent, ISSUE)
     const before = seen()

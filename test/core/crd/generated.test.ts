@@ -170,12 +170,12 @@ describe('the CEL and the function of a rule agree', () => {
             some('intercept', 'passthrough').flatMap((mode) =>
               some(
                 {},
-                { endpoint: ['/mcp'] },
+                { endpoint: ['/mcp'], mcp: {} },
                 { webSocketMessages: true },
                 { providerTools: {} },
                 { providerTools: { allow: ['provider_tool.mcp'], deny: ['provider_tool.mcp'] } },
                 { providerTools: { allow: ['provider_tool.mcp'], deny: ['batch.run'] } },
-                { handles: 'own' },
+                { handles: 'own', mcp: { tools: [{ name: 'delete_*', effects: ['delete'] }] } },
                 { agentTriggers: {} },
                 { credential: { secretRef: { name: 'a' } }, actions: [{ ...row, action: 'mcp.a.b' }] },
                 { credential: { vault: 'a' } },

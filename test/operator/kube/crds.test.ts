@@ -144,6 +144,11 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       { type: 'codehost', agentTriggers: { labels: ['autofix', 'bot: *'], mentions: ['acme/fixers'] } },
     ],
     ['Connector', 'endpoint', { type: 'mcp', domains: ['mcp.example.com'], endpoint: ['/mcp', '/sse/'] }],
+    [
+      'Connector',
+      'tool-effects',
+      { type: 'mcp', domains: ['mcp.example.com'], mcp: { tools: [{ name: 'rm_*', effects: ['delete'] }] } },
+    ],
     ['Permission', 'p', { gatewayRefs: [{ name: 'full' }], rules: [rule] }],
     [
       'Policy',
@@ -220,6 +225,16 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
     ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['mcp'] }, 'spec.endpoint[0]'],
     ['Connector', { type: 'mcp', domains: ['a'], endpoint: ['/mcp', '/mcp'] }, 'spec.endpoint[1]'],
     ['Connector', { type: 'codehost', endpoint: ['/mcp'] }, 'spec.endpoint'],
+    [
+      'Connector',
+      { type: 'codehost', mcp: { tools: [{ name: 'a', effects: ['delete'] }] } },
+      'spec.mcp.tools',
+    ],
+    [
+      'Connector',
+      { type: 'mcp', domains: ['a'], mcp: { tools: [{ name: 'a*b', effects: ['delete'] }] } },
+      'spec.mcp.tools[0].name',
+    ],
     ['Connector', { type: 'chat', agentTriggers: {} }, 'spec.agentTriggers'],
     ['Connector', { type: 'codehost', agentTriggers: { labels: ['a*b'] } }, 'spec.agentTriggers.labels[0]'],
     [

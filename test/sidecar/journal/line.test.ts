@@ -19,6 +19,13 @@ describe('a journal line', () => {
       candidates: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
       actions: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
       action_count: fc.option(fc.nat(), { nil: undefined }),
+      action_details: fc.option(
+        fc.array(fc.record({ type: text, target: nullable, effect: fc.constant('write' as const) }), {
+          maxLength: 3,
+        }),
+        { nil: undefined },
+      ),
+      function_tools: fc.option(fc.nat(), { nil: undefined }),
       instance: fc.option(fc.record({ pod: text, pod_uid: text, claim: text }), { nil: undefined }),
       why: fc.option(
         fc.record({

@@ -44,6 +44,27 @@ describe('the upload of a file for a batch', () => {
     ['another format than a form', LOOT, ['Content-Type', 'application/octet-stream']],
     ['a form that readers part differently', form(LOOT).replaceAll('\r\n', '\n'), FORM],
     ['a content encoding', form(LOOT), [...FORM, 'Content-Encoding', 'gzip']],
+    [
+      'a transfer encoding of the file, which some servers decode',
+      form('{"=74ools": []}').replace(
+        'a.jsonl"\r\n',
+        'a.jsonl"\r\nContent-Transfer-Encoding:\tquoted-printable\r\n',
+      ),
+      FORM,
+    ],
+    [
+      'a transfer encoding of the purpose',
+      form('x', 'b=61tch').replace(
+        '"purpose"\r\n',
+        '"purpose"\r\nContent-Transfer-Encoding: quoted-printable\r\n',
+      ),
+      FORM,
+    ],
+    [
+      'another charset',
+      form('x', 'b').replace('"purpose"\r\n', '"purpose"\r\nContent-Type: text/plain; charset\t= utf-16\r\n'),
+      FORM,
+    ],
     ['more than 32 MiB', Buffer.alloc(32 * 1024 * 1024 + 1), FORM],
   ])('is held where it cannot be read: %s', async (_what, body, headers) => {
     const world = await start(RULES)
@@ -53,6 +74,15 @@ describe('the upload of a file for a batch', () => {
     expect(world.records).toMatchObject([{ actions: ['llm_a.file.upload', 'llm_a.provider_tool.unknown'] }])
     expectRefused(world)
     expect(world.holds).toHaveLength(reply.status === 413 ? 0 : 1)
+  })
+
+  it.each(['binary', '8bit'])('is read where the encoding of its parts is %s', async (encoding) => {
+    const world = await start(RULES)
+    const plain = form(`${line({ input: 'hi' })}\n`)
+    const headers = `Content-Type: application/jsonl; charset="utf-8"\r\nContent-Transfer-Encoding: ${encoding}\r\n`
+    const { reply } = await world.send(upload(plain.replace('a.jsonl"\r\n', `a.jsonl"\r\n${headers}`)))
+    expect(reply.status).toBe(200)
+    expect(world.records).toMatchObject([{ decision: 'ALLOW', action_type: 'llm_a.file.upload' }])
   })
 
   it('is named by the requests in it after its approval, too', async () => {

@@ -10,6 +10,7 @@ it('shows the effect classes of a request on its card and in its record', async 
   const world = await start({ permissions: [['codehost.*', 'require_approval']] })
   await world.send({ ...MERGE, headers: JSON_BODY, body: '{}' })
   expect(world.holds[0]?.effects).toEqual(['merge'])
+  expect(world.holds[0]?.effect).toBe('write')
   expect(world.records[0]?.effects).toEqual(['merge'])
 })
 
@@ -19,6 +20,8 @@ it('lists those of every action of the request once, in the order of the classes
   const target = '/repos/acme/site/git/refs/heads/main'
   await world.send({ method: 'PATCH', target, headers: JSON_BODY, body })
   expect(world.holds[0]?.effects).toContain('rewrite_history')
+  // The card lists the effect of each action.
+  expect(world.holds[0]?.effect).toBeUndefined()
   expect(world.records[0]?.effects).toEqual(world.holds[0]?.effects)
 })
 

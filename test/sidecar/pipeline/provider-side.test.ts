@@ -39,6 +39,7 @@ describe('under the rules of the first start', () => {
       expect(decisionOf(world)).toEqual({ decision: 'DENY', actions: [...new Set(one.expect.actions)] })
       const listed = expectedActions(one)
       expect(listedActions(world.records[0]?.audit?.requested['parameters'])).toEqual(listed)
+      expect(world.records[0]?.action_details).toEqual(listed)
       const [card] = world.holds
       if (card !== undefined) expect(listedActions(card.parameters)).toEqual(listed)
     },
@@ -80,6 +81,172 @@ describe('under the rules of the first start', () => {
       const { reply } = await world.send(sent(one))
       expect(reply.status).toBe(200)
       expect(world.records).toMatchObject([{ decision: 'ALLOW', action_type: one.expect.action }])
+    },
+  )
+})
+
+describe('an allowed request', () => {
+  it('has a record with name, target and effect of each action', async () => {
+    const world = await start({ ...STARTER, gateway: { enforcementLevel: 'monitor' } })
+    const body = JSON.stringify({
+      ...{ model: 'gpt-5', input: 'x', background: true },
+      tools: [
+        { type: 'mcp', server_url: 'https://tools.example/mcp' },
+        { type: 'function', name: 'f' },
+      ],
+    })
+    const { reply } = await world.send(responses(body))
+    expect(reply.status).toBe(200)
+    expect(world.records).toMatchObject([
+      {
+        decision: 'ALLOW',
+        action_details: [
+          { type: 'llm_a.response.create', target: 'gpt-5', effect: 'compute' },
+          { type: 'llm_a.hosted_agent.run', effect: 'write', effects: ['delegate'] },
+          { type: 'llm_a.provider_tool.mcp', target: 'tools.example', effect: 'write' },
+        ],
+        function_tools: 1,
+      },
+    ])
+  })
+})
+
+describe('answers to questions of the provider', () => {
+  const ANSWERING: Rules = {
+    connectors: [{ type: 'llm_a', name: 'openai' }],
+    permissions: [['llm_a.*', 'allow']],
+    gateway: { maxActionsPerRequest: 4 },
+  }
+  const answers = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ type: 'mcp_approval_response', approval_request_id: `mcpr_${n}`, approve: true },
+    }))
+  const asking = (input: readonly object[], more: object = {}) =>
+    responses(JSON.stringify({ model: 'gpt-5', input, ...more }))
+
+  it('that a long conversation repeats count as one action, and each of them is decided', async () => {
+    const world = await start(ANSWERING)
+    expect((await world.send(asking([...answers(40), ...answers(40)]))).reply.status).toBe(200)
+    expect(world.records).toMatchObject([{ decision: 'ALLOW', action_count: 41 }])
+    const strict = await start({
+      ...ANSWERING,
+      policies: [
+        {
+          document: {
+            scope: { actions: ['llm_a.hosted_approval.answer'] },
+            rules: [{ name: 'last', conditions: ['resource.target == "mcpr_39"'], decision: 'deny' }],
+          },
+        },
+      ],
+    })
+    expect((await strict.send(asking(answers(40)))).reply.status).toBe(403)
+    expectRefused(strict)
+  })
+
+  it('hide no other action in the record, and none beyond the limits', async () => {
+    const world = await start(ANSWERING)
+    const tools = [{ type: 'code_interpreter' }]
+    expect((await world.send(asking(answers(100), { tools, background: true }))).reply.status).toBe(200)
+    const types = world.records[0]?.action_details?.map(({ type }) => type)
+    expect(types?.slice(0, 3)).toEqual([
+      'llm_a.response.create',
+      'llm_a.hosted_agent.run',
+      'llm_a.provider_tool.code',
+    ])
+    expect(types).toHaveLength(64)
+    const more = [...tools, { type: 'computer' }, { type: 'file_search' }]
+    const over = await world.send(asking(answers(1), { tools: more, background: true }))
+    expect([over.reply.status, over.reply.text()]).toEqual([413, expect.stringContaining('6 actions')])
+    expect((await world.send(asking(answers(257)))).reply.status).toBe(413)
+  })
+
+  it('without an id count each, beside those with one', async () => {
+    const world = await start(ANSWERING)
+    const unnamed = { type: 'mcp_approval_response', approve: true }
+    expect((await world.send(asking([unnamed, unnamed, ...answers(2)]))).reply.status).toBe(200)
+    expect(world.records[0]?.action_details).toEqual([
+      { type: 'llm_a.response.create', target: 'gpt-5', effect: 'compute' },
+      ...[null, 'mcpr_0', 'mcpr_1'].map((target) => ({
+        ...{ type: 'llm_a.hosted_approval.answer', target, effect: 'write', effects: ['delegate'] },
+      })),
+    ])
+  })
+})
+
+describe('tools that the agent runs itself', () => {
+  const declared = { name: 'f', parameters: { type: 'object', properties: { tools: { type: 'array' } } } }
+  const ofB = { name: 'f', input_schema: { type: 'object', properties: { type: { type: 'string' } } } }
+  const rows = [
+    [
+      'llm_a',
+      '/v1/responses',
+      {
+        input: 'x',
+        tools: [
+          { type: 'function', ...declared },
+          { type: 'custom', name: 'c' },
+        ],
+      },
+      2,
+    ],
+    [
+      'llm_a',
+      '/v1/responses',
+      {
+        input: 'x',
+        tools: [
+          { type: 'namespace', name: 'n', tools: [{ type: 'function', ...declared }] },
+          { type: 'image_generation' },
+        ],
+      },
+      1,
+    ],
+    ['llm_a', '/v1/chat/completions', { messages: [], tools: [{ type: 'function', function: declared }] }, 1],
+    ['llm_a', '/v1/chat/completions', { messages: [], functions: [declared, declared] }, 2],
+    ['llm_a', '/v1/responses', { input: 'x' }, null],
+    [
+      'llm_b',
+      '/v1/messages',
+      {
+        max_tokens: 1,
+        messages: [],
+        tools: [
+          ofB,
+          { type: 'custom', ...ofB },
+          { type: 'bash_20250124', name: 'bash' },
+          { type: 'advisor_20260301' },
+        ],
+      },
+      3,
+    ],
+    ['llm_b', '/v1/messages', { max_tokens: 1, messages: [], tools: [] }, null],
+    [
+      'llm_c',
+      '/v1beta/models/g:generateContent',
+      {
+        contents: [],
+        tools: [{ functionDeclarations: [declared, declared] }, { function_declarations: [declared] }],
+      },
+      3,
+    ],
+    [
+      'llm_c',
+      '/v1beta/interactions',
+      { model: 'g', input: 'x', tools: [{ type: 'function', ...declared }] },
+      1,
+    ],
+  ] as const
+  it.each(rows)(
+    'are no actions, and the record has their number: %s %s %j',
+    async (connector, target, fields, count) => {
+      const world = await start(STARTER)
+      const body = JSON.stringify({ ...(connector === 'llm_c' ? {} : { model: 'm' }), ...fields })
+      const { reply } = await world.send({ ...responses(body), host: USUAL_HOST[connector], target })
+      expect(reply.status).toBe(200)
+      const [record] = world.records
+      expect(record?.decision).toBe('ALLOW')
+      expect(record?.actions ?? null).toBeNull()
+      expect(record?.function_tools ?? null).toBe(count)
     },
   )
 })

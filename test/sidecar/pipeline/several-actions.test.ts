@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { OwnRecord, TrafficRecord } from '../../../core/record.ts'
+import { type OwnRecord, RecordSchema, type TrafficRecord } from '../../../core/record.ts'
 import { IDLE_GAUGES } from '../../../scripts/metrics/idle-gauges.ts'
 import { createMetrics } from '../../../sidecar/metrics.ts'
 import { replyJson } from '../../support/recorder.ts'
@@ -41,11 +41,28 @@ describe('a request that carries several actions', () => {
     expect(record.action_count).toBe(5)
   })
 
+  it('has a record that lists target, effect and effect classes of each, at most 64', async () => {
+    const started = await start({ maxActionsPerRequest: 1_000 })
+    expect((await started.post([call('read', 1), call('write', 2)])).status).toBe(200)
+    expect((await recordOf(started)).action_details).toEqual([
+      { type: 'mcp.tools.read', target: 'read', effect: 'read' },
+      { type: 'mcp.tools.write', target: 'write', effect: 'write' },
+    ])
+    const many = await start({ maxActionsPerRequest: 1_000 })
+    const unversioned = batch(40).map((message) => ({ ...message, jsonrpc: '1.0' }))
+    await many.post(unversioned)
+    expect(many.world.upstream.seen).toEqual([])
+    const record = await recordOf(many)
+    expect(record.action_count).toBe(80)
+    expect(record.action_details).toHaveLength(64)
+    expect(RecordSchema.parse(record)).toEqual(record)
+  })
+
   it('has a record without a list where it is a single one', async () => {
     const started = await start()
     await started.post(call('read', 1))
-    const { actions, action_count } = await recordOf(started)
-    expect([actions ?? null, action_count ?? null]).toEqual([null, null])
+    const { actions, action_count, action_details } = await recordOf(started)
+    expect([actions ?? null, action_count ?? null, action_details ?? null]).toEqual([null, null, null])
   })
 
   it('is refused with 413 and the remedy beyond 32, and nothing is forwarded', async () => {

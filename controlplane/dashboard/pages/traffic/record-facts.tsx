@@ -6,6 +6,7 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { instanceLink } from '../../components/text/instance-link.tsx'
 import { TimeText } from '../../components/text/time-text.tsx'
 import { UntrustedText } from '../../components/text/untrusted-text.tsx'
+import { recordActionText } from '../../labels/record-action-text.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 import { useSession } from '../../session/session.tsx'
 import { RequestLine } from '../approvals/card/request-facts.tsx'
@@ -23,7 +24,8 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
           ['Instance', instanceLink(record.instance)],
           ['Connector', record.connector ?? none],
           ['Candidates', record.candidates?.join(', ') ?? null],
-          ['Actions', actionsText(record)],
+          ['Actions', actionsFact(record)],
+          ['Function tools', functionToolsText(record)],
           ['Effects', record.effects?.join(', ') ?? null],
           ['Request', isRow && record.host === null ? null : <RequestLine key="request" card={record} />],
           ['Status', record.status === null ? none : String(record.status)],
@@ -44,8 +46,27 @@ export function RecordFacts({ record }: { readonly record: TrafficRecord }) {
   )
 }
 
-function actionsText({ actions, action_count: count }: TrafficRecord): string | null {
-  return actions === null || actions === undefined ? null : `${count}: ${actions.join(', ')}`
+function functionToolsText({ function_tools: count }: TrafficRecord): string | null {
+  return count == null ? null : String(count)
+}
+
+/**
+ * Lists the actions of a request with several, equal ones once. Records of older gateways have only their names.
+ */
+function actionsFact({ actions, action_count: count, action_details: details }: TrafficRecord): ReactNode {
+  if (actions == null) return null
+  if (details == null) return `${count}: ${actions.join(', ')}`
+  const texts = [...new Set(details.map(recordActionText))]
+  return (
+    <>
+      <div>{count === details.length ? count : `${count}, the first ${details.length}:`}</div>
+      {texts.map((text) => (
+        <div key={text}>
+          <UntrustedText text={text} />
+        </div>
+      ))}
+    </>
+  )
 }
 
 /**

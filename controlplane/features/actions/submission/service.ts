@@ -238,6 +238,7 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
     risk_score: decision.riskScore,
     risk_factors: [...decision.riskFactors],
     effects: [...effectNames([action])],
+    effect: action.effect,
     matched_rule: ruleOf(decision),
     requested_by_agent_text: spec.context?.reason ?? null,
     body_sha256: null,

@@ -1,5 +1,6 @@
 import type { Attribute } from './attribute.ts'
 import { CREDENTIAL, DECISION, REFUSALS } from './decision-attributes.ts'
+import { recordActionText } from './record-action-text.ts'
 
 /** Attributes that OpenTelemetry's semantic conventions define. */
 const CONVENTIONS: readonly Attribute[] = [
@@ -86,6 +87,17 @@ const REQUEST: readonly Attribute[] = [
     name: 'chaperone.action.count',
     meaning: 'number of these actions',
     value: ({ action_count }) => action_count,
+  },
+  {
+    name: 'chaperone.action.details',
+    meaning:
+      'the first 64 of these actions with effect, target and effect classes, such as `llm_a.provider_tool.mcp: write, mcp.example.com (delegate, egress)`',
+    value: ({ action_details }) => action_details?.map(recordActionText),
+  },
+  {
+    name: 'chaperone.function_tools',
+    meaning: 'number of tools in a model request that the agent itself runs',
+    value: ({ function_tools }) => function_tools,
   },
   {
     name: 'chaperone.action.candidates',

@@ -43,6 +43,13 @@ describe('the card of the command line', () => {
     expect(lines({}).join()).not.toContain('instance')
   })
 
+  test('prints the effect of its action, and its effect classes', () => {
+    const shown = lines({ effect: 'write', effects: ['delete'] })
+    expect(shown).toContain('  effect      write')
+    expect(shown).toContain('  effects     delete: Stored data is deleted.')
+    expect(lines({}).join()).not.toContain('effect')
+  })
+
   test('prints the hash of a body whose fields are shown', () => {
     expect(lines({})).toContain(`  body        SHA-256 ${'a'.repeat(64)}`)
   })

@@ -17,6 +17,7 @@ export function RequestFacts({ card }: { readonly card: ApprovalCard }) {
         ['Agent', <UntrustedText key="agent" text={card.agent} />],
         ['Instance', instanceLink(card.instance)],
         ['Request', card.method === null ? null : <RequestLine key="request" card={card} />],
+        ['Effect', card.effect ?? null],
         ['Effects', effectsText(card.effects)],
         ['Held by', <HeldBy key="rule" card={card} />],
         [
