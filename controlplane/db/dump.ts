@@ -12,8 +12,18 @@ export type DumpPart =
   | { readonly kind: 'sequence'; readonly sequence: DumpedSequence }
 
 const ROWS_AT_ONCE = 200
-/** Tables that the migrations fill. A dump omits these tables. */
-const NOT_DUMPED = ['schema_migrations']
+/**
+ * Tables that a dump omits: the migrations fill them, or the trigger of the table `traffic` does while the dump is loaded.
+ */
+const NOT_DUMPED = [
+  'schema_migrations',
+  'traffic_increments',
+  'traffic_rollup_agents',
+  'traffic_rollup_begin',
+  'traffic_rollup_denials',
+  'traffic_rollup_latencies',
+  'traffic_rollups',
+]
 
 /** Returns the numbers of the applied migrations; empty for an unused database. */
 export async function schemaOf(q: Query): Promise<readonly number[]> {
