@@ -21,7 +21,6 @@ const NOT_DUMPED = [
   'traffic_rollup_agents',
   'traffic_rollup_begin',
   'traffic_rollup_denials',
-  'traffic_rollup_latencies',
   'traffic_rollups',
 ]
 

@@ -3,10 +3,10 @@
 -- roll-ups and deletes them in one transaction. Therefore in every snapshot of the database the roll-ups and the increments together
 -- are equal to the sums of the records, also for records that arrive late.
 
--- Returns the bucket of a latency in ms: bucket n has the latencies from 1.02^n to 1.02^(n + 1).
+-- Returns the bucket of a latency in ms: bucket n has the latencies from 1.04^n to 1.04^(n + 1).
 create function latency_bucket(latency_ms double precision) returns smallint
 language sql immutable parallel safe
-return floor(ln(least(greatest(latency_ms, 0.001), 1e9)) / ln(1.02::double precision))::smallint;
+return floor(ln(least(greatest(latency_ms, 0.001), 1e9)) / ln(1.04::double precision))::smallint;
 
 -- Sums of one insert by minute. `action_type`, `host` and `reason` are null for a request that was not denied.
 create table traffic_increments (
@@ -27,7 +27,7 @@ create table traffic_increments (
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
   autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 20000);
 
--- In all roll-ups, `step` is the length of a row in seconds (60, 900 or 3600), and `time` is its begin.
+-- In all roll-ups, `step` is the length of a row in seconds, and `time` is its begin. Steps: 60, 900 and 3600.
 create table traffic_rollups (
   step        integer not null,
   time        timestamptz not null,
@@ -39,18 +39,13 @@ create table traffic_rollups (
   hold        bigint not null,
   deny        bigint not null,
   would_block bigint not null,
+  -- buckets of latencies, and the number of records in each
+  buckets     smallint[],
+  counts      bigint[],
   unique nulls not distinct (step, time, namespace)
 ) with (fillfactor = 70);
 
-create table traffic_rollup_latencies (
-  step      integer not null,
-  time      timestamptz not null,
-  namespace text,
-  bucket    smallint not null,
-  records   bigint not null,
-  unique nulls not distinct (step, time, namespace, bucket)
-) with (fillfactor = 70);
-
+-- Steps: 900 and 3600.
 create table traffic_rollup_agents (
   step      integer not null,
   time      timestamptz not null,
@@ -64,6 +59,7 @@ create table traffic_rollup_agents (
   primary key (step, time, namespace, agent)
 ) with (fillfactor = 70);
 
+-- Steps: 900 and 3600.
 create table traffic_rollup_denials (
   step        integer not null,
   time        timestamptz not null,
@@ -139,7 +135,6 @@ begin
     from gone where step = 3600 and namespace is null;
   with gone as (delete from traffic_increments where minute < before returning *)
     select coalesce(sum(records), 0)::bigint as records, coalesce(sum(requests), 0)::bigint as requests into pending from gone;
-  delete from traffic_rollup_latencies where time < before;
   delete from traffic_rollup_agents where time < before;
   delete from traffic_rollup_denials where time < before;
   select count(*) as records, coalesce(sum(requests), 0)::bigint as requests into earlier
@@ -190,7 +185,6 @@ begin
   perform pg_advisory_xact_lock(7245118022);
   delete from traffic_increments where minute < before;
   delete from traffic_rollups where time < before;
-  delete from traffic_rollup_latencies where time < before;
   delete from traffic_rollup_agents where time < before;
   delete from traffic_rollup_denials where time < before;
   return drop_traffic_days(first_kept);

@@ -1,6 +1,6 @@
 import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { HAS_ENDED } from '../agents/rows.ts'
-import { type Period, type Summed, sourceValues, sums } from './activity-source-store.ts'
+import { type Period, type Summed, sums, valuesOfBuckets, valuesOfPeriod } from './activity-source-store.ts'
 
 /** A period that is divided into buckets of equal length. */
 export type Span = Period & { readonly bucketSeconds: number }
@@ -18,7 +18,7 @@ export type BucketRow = {
 export type ActivityCounts = {
   /** Buckets of the period, oldest first. Buckets without requests are included. */
   readonly buckets: readonly BucketRow[]
-  /** Percentiles over the whole period; null without requests. All percentiles are accurate to 1 percent. */
+  /** Percentiles over the whole period; null without requests. All percentiles are accurate to 2 percent. */
   readonly latency: Pick<BucketRow, 'p50' | 'p95' | 'p99'>
 }
 export type DenialRow = {
@@ -54,9 +54,9 @@ const BY_TIME: Summed = {
 
 /** Latencies of the requests that did not wait for an approval. */
 const LATENCIES: Summed = {
-  table: 'traffic_rollup_latencies',
+  table: 'traffic_rollups',
   hasAll: true,
-  rolledUp: 'time, bucket, records',
+  rolledUp: 'time, unnest(buckets), unnest(counts)',
   incremented: 'minute, unnest(latencies), 1',
   recorded: 'time, latency_bucket(latency_ms), 1',
   isCounted: { incremented: 'true', recorded: 'approval_id is null' },
@@ -66,7 +66,7 @@ const LATENCIES: Summed = {
 const PERCENTILES = [50, 95, 99]
   .map(
     (percent) =>
-      `power(1.02::float8, min(bucket) filter (where below >= ${percent / 100} * total) + 0.5) as p${percent}`,
+      `power(1.04::float8, min(bucket) filter (where below >= ${percent / 100} * total) + 0.5) as p${percent}`,
   )
   .join(', ')
 
@@ -76,7 +76,7 @@ const PERCENTILES = [50, 95, 99]
  */
 export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Promise<ActivityCounts> {
   const rows = await q.rows<Omit<BucketRow, 'time'> & { readonly time: Date | null }>(
-    [...sourceValues(orgId, span, span.bucketSeconds), span.bucketSeconds],
+    [...valuesOfBuckets(orgId, span, span.bucketSeconds), span.bucketSeconds],
     (within) => `with counted as (
        select ${BUCKET} as bucket_at, ${COUNTS}, sum(would_block)::bigint as "wouldBlock"
        from ${sums(q, within, BY_TIME)} as sums (time, allow, hold, deny, would_block) group by 1),
@@ -92,7 +92,7 @@ export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Pr
      select s as time, coalesce(allow, 0) as allow, coalesce(hold, 0) as hold, coalesce(deny, 0) as deny,
        coalesce("wouldBlock", 0) as "wouldBlock", p50, p95, p99
      from (
-       select generate_series($2::timestamptz, $3::timestamptz - interval '1 millisecond', make_interval(secs => $5)) s
+       select generate_series($2::timestamptz, $3::timestamptz - interval '1 millisecond', make_interval(secs => $7)) s
        union all select null) times
      left join counted on counted.bucket_at = s
      left join percentiles on percentiles.bucket_at is not distinct from s order by s`,
@@ -102,7 +102,7 @@ export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Pr
   return { buckets, latency: { p50, p95, p99 } }
 }
 
-const BUCKET = 'date_bin(make_interval(secs => $5), time, $2::timestamptz)'
+const BUCKET = 'date_bin(make_interval(secs => $7), time, $2::timestamptz)'
 
 const DENIALS: Summed = {
   table: 'traffic_rollup_denials',
@@ -123,7 +123,7 @@ export async function topDenials(
   span: Period & { readonly limit: number; readonly limitOfAgent: number },
 ): Promise<readonly DenialRow[]> {
   return q.rows<DenialRow>(
-    [...sourceValues(orgId, span), span.limit, span.limitOfAgent],
+    [...valuesOfPeriod(orgId, span), span.limit, span.limitOfAgent],
     (within) => `with kinds as (
        select agent, "actionType", host, reason, sum(requests)::bigint as count, max(last_at) as "lastAt"
        from ${sums(q, within, DENIALS)} as sums (agent, "actionType", host, reason, requests, last_at)
@@ -132,8 +132,8 @@ export async function topDenials(
        select *, (sum(count) over (partition by agent))::bigint as "agentCount",
          row_number() over (partition by agent order by count desc, "lastAt" desc) as place
        from kinds)
-     select agent, "actionType", host, reason, count, "lastAt", "agentCount" from ranked where place <= $6
-     order by "agentCount" desc, agent, place limit $5`,
+     select agent, "actionType", host, reason, count, "lastAt", "agentCount" from ranked where place <= $8
+     order by "agentCount" desc, agent, place limit $7`,
   )
 }
 
@@ -151,10 +151,10 @@ export async function busiestAgents(
   span: Period & { readonly limit: number },
 ): Promise<readonly AgentActivityRow[]> {
   return q.rows<AgentActivityRow>(
-    [...sourceValues(orgId, span), span.limit],
+    [...valuesOfPeriod(orgId, span), span.limit],
     (within) => `select agent, ${COUNTS}, max(last_at) as "lastAt"
      from ${sums(q, within, BY_AGENT)} as sums (agent, requests, allow, hold, deny, last_at)
-     group by agent order by sum(requests) desc, agent limit $5`,
+     group by agent order by sum(requests) desc, agent limit $7`,
   )
 }
 

@@ -14,9 +14,6 @@ const DECISIONS = `${sumOf('ALLOW')}, ${sumOf('HOLD')}, ${sumOf('DENY')}`
 const ADDED_DECISIONS =
   'allow = kept.allow + excluded.allow, hold = kept.hold + excluded.hold, deny = kept.deny + excluded.deny'
 
-/** Lengths of the rows of a roll-up in seconds, ascending. Each length divides the next one. */
-export const ROLLUP_STEPS_S = [60, 900, 3_600] as const
-
 /**
  * Adds at most `limit` increments to the roll-ups and deletes them. Must run in a transaction. Returns the number of
  * increments; null when another transaction holds the lock.
@@ -32,24 +29,34 @@ export async function rollUp(q: Query, limit: number): Promise<number | null> {
        delete from traffic_increments where ctid = any(array(select ctid from traffic_increments limit $1)) returning *),
      spread as (
        select step, date_bin(make_interval(secs => step), minute, 'epoch') as time, taken.*
-       from taken cross join unnest(array[${ROLLUP_STEPS_S.join(', ')}]) as step),
+       from taken cross join unnest(array[60, 900, 3600]) as step),
+     counted as (
+       select step, time, namespace, bucket, count(*) as records from spread cross join unnest(latencies) as bucket
+       group by grouping sets ((step, time, namespace, bucket), (step, time, bucket))),
+     histograms as (
+       select step, time, namespace, array_agg(bucket) as buckets, array_agg(records) as counts
+       from counted group by step, time, namespace),
+     summed as (
+       select step, time, namespace, sum(records)::bigint as records, sum(requests)::bigint as requests, ${DECISIONS},
+         coalesce(sum(requests) filter (where would_block), 0)::bigint as would_block
+       from spread group by grouping sets ((step, time, namespace), (step, time))),
      sums as (
-       insert into traffic_rollups as kept (step, time, namespace, records, requests, allow, hold, deny, would_block)
-       select step, time, namespace, sum(records)::bigint, sum(requests)::bigint, ${DECISIONS},
-         coalesce(sum(requests) filter (where would_block), 0)::bigint
-       from spread group by grouping sets ((step, time, namespace), (step, time))
+       insert into traffic_rollups as kept
+         (step, time, namespace, records, requests, allow, hold, deny, would_block, buckets, counts)
+       select s.*, h.buckets, h.counts from summed s left join histograms h
+         on h.step = s.step and h.time = s.time and h.namespace is not distinct from s.namespace
        on conflict (step, time, namespace) do update set records = kept.records + excluded.records,
          requests = kept.requests + excluded.requests, ${ADDED_DECISIONS},
-         would_block = kept.would_block + excluded.would_block),
-     latencies as (
-       insert into traffic_rollup_latencies as kept (step, time, namespace, bucket, records)
-       select step, time, namespace, bucket, count(*) from spread cross join unnest(latencies) as bucket
-       group by grouping sets ((step, time, namespace, bucket), (step, time, bucket))
-       on conflict (step, time, namespace, bucket) do update set records = kept.records + excluded.records),
+         would_block = kept.would_block + excluded.would_block, (buckets, counts) = (
+           select array_agg(bucket), array_agg(records) from (
+             select bucket, sum(records)::bigint as records from (
+               select * from unnest(kept.buckets, kept.counts)
+               union all select * from unnest(excluded.buckets, excluded.counts)) as both_of (bucket, records)
+             group by bucket) as merged)),
      agents as (
        insert into traffic_rollup_agents as kept (step, time, namespace, agent, requests, allow, hold, deny, last_at)
        select step, time, namespace, agent, sum(requests)::bigint, ${DECISIONS}, max(last_at)
-       from spread where agent is not null group by step, time, namespace, agent
+       from spread where step > 60 and agent is not null group by step, time, namespace, agent
        on conflict (step, time, namespace, agent) do update set requests = kept.requests + excluded.requests,
          ${ADDED_DECISIONS}, last_at = greatest(kept.last_at, excluded.last_at)),
      denials as (
@@ -58,7 +65,7 @@ export async function rollUp(q: Query, limit: number): Promise<number | null> {
        select step, time, namespace,
          sha256(convert_to(jsonb_build_array(agent, action_type, host, reason)::text, 'UTF8')),
          agent, action_type, host, reason, sum(requests)::bigint, max(last_at)
-       from spread where decision = 'DENY' group by step, time, namespace, agent, action_type, host, reason
+       from spread where step > 60 and decision = 'DENY' group by step, time, namespace, agent, action_type, host, reason
        on conflict (step, time, namespace, kind) do update set requests = kept.requests + excluded.requests,
          last_at = greatest(kept.last_at, excluded.last_at))
      select count(*) as taken from taken`,

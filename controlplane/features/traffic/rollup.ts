@@ -15,7 +15,7 @@ export type TrafficRollupOptions = {
  * Milliseconds between two runs. A longer time costs less for each record, because more increments are added to one row;
  * pages then read more increments.
  */
-const EVERY_MS = 10_000
+const EVERY_MS = 30_000
 /** Maximum number of increments of a transaction. */
 const BATCH = 10_000
 
