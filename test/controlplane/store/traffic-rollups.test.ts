@@ -15,11 +15,11 @@ import {
 import { createTrafficRollup } from '../../../controlplane/features/traffic/rollup.ts'
 import { rollUp } from '../../../controlplane/features/traffic/rollup-store.ts'
 import { insertTraffic } from '../../../controlplane/features/traffic/store.ts'
-import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
+import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { eventually } from '../../support/eventually.ts'
-import { size } from '../../support/proof.ts'
 import type { TestDatabase, TestPostgres } from '../../support/postgres.ts'
+import { size } from '../../support/proof.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
 const log = pino({ level: 'silent' })
@@ -50,7 +50,13 @@ function record(changes: Partial<TrafficRecord> = {}): TrafficRecord {
   const id = ++ids
   return {
     ...{ id: `rec_${id}`, process_id: 'proc_1', seq: id, time: at(0), gateway: 'red/main', agent: 'red/bot' },
-    ...{ connector: 'codehost', action_type: 'codehost.repo.get', decision: 'ALLOW', would: null, note: null },
+    ...{
+      connector: 'codehost',
+      action_type: 'codehost.repo.get',
+      decision: 'ALLOW',
+      would: null,
+      note: null,
+    },
     ...{ reason: null, approval_id: null, act_id: null, method: 'GET', host: 'api.example', path: '/' },
     ...{ status: 200, error_type: null, latency_ms: 10, overhead_ms: 1, bytes_in: 0, bytes_out: 0 },
     ...{ permission: null, policies: [], snapshot_version: 1, transport: 'http', ...changes },
@@ -91,7 +97,9 @@ async function pages(of: Query = db) {
 
 /** What the pages show when they read records only, because the roll-ups begin after all records. */
 async function pagesOfRecords() {
-  const { rows } = await db.query<{ begins: string }>('select begins_at::text as begins from traffic_rollup_begin')
+  const { rows } = await db.query<{ begins: string }>(
+    'select begins_at::text as begins from traffic_rollup_begin',
+  )
   await db.query("update traffic_rollup_begin set begins_at = 'infinity'")
   const shown = await pages()
   await db.query('update traffic_rollup_begin set begins_at = $1', [rows[0]?.begins])
@@ -144,7 +152,9 @@ describe('pages', () => {
           await store(records)
         }
         expect(await pages()).toEqual(await pagesOfRecords())
-        const { rows } = await db.query<{ total: number }>('select coalesce(sum(requests), 0)::bigint as total from traffic')
+        const { rows } = await db.query<{ total: number }>(
+          'select coalesce(sum(requests), 0)::bigint as total from traffic',
+        )
         expect((await countActions(db, orgId)).total).toBe(rows[0]?.total)
       }),
       { numRuns: size(12, 300) },
@@ -170,7 +180,9 @@ describe('pages', () => {
     await roll()
     expect(await pages()).toEqual(await pagesOfRecords())
     expect((await countActions(db, orgId)).total).toBe(4)
-    const { rows } = await db.query('select requests from traffic_rollups where step = 3600 and namespace is null')
+    const { rows } = await db.query(
+      'select requests from traffic_rollups where step = 3600 and namespace is null',
+    )
     expect(rows).toEqual([{ requests: 1 }])
   })
 })
@@ -256,9 +268,10 @@ describe('retention', () => {
       await q.query('select count(*) from traffic')
       dropped = db.tx((own) => dropOldTraffic(own, today))
       await eventually('the cleanup awaits the lock', async () => {
-        const { rows } = await reader.query('select from pg_locks where not granted and relation = $1::regclass', [
-          'traffic',
-        ])
+        const { rows } = await reader.query(
+          'select from pg_locks where not granted and relation = $1::regclass',
+          ['traffic'],
+        )
         return rows.length > 0 ? true : null
       })
       // The upload waits behind the cleanup, whose attempts end while the reader goes on.
