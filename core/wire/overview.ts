@@ -73,7 +73,7 @@ export const ActivityReply = z.object({
   to: z.string(),
   /** Length of one bucket in seconds. */
   bucket_seconds: z.int(),
-  /** Buckets without gaps, oldest first. Latencies are in ms, and null in a bucket without requests. */
+  /** Buckets without gaps, oldest first. Latencies are in ms, accurate to 2 percent, and null in a bucket without requests. */
   buckets: z.array(
     z.object({
       time: z.string(),
@@ -85,7 +85,10 @@ export const ActivityReply = z.object({
       latency_p99_ms: z.number().nullable(),
     }),
   ),
-  /** Percentiles over the whole period, without requests that waited for an approval; null without requests. */
+  /**
+   * Percentiles over the whole period, accurate to 2 percent, without requests that waited for an approval; null without
+   * requests.
+   */
   latency: z.object({
     p50_ms: z.number().nullable(),
     p95_ms: z.number().nullable(),

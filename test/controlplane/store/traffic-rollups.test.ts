@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type DumpedTable, type DumpPart, dump, emptyTable, loadRows } from '../../../controlplane/db/dump.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db, Query } from '../../../controlplane/db/query.ts'
@@ -281,6 +282,39 @@ describe('retention', () => {
     })
     expect(await dropped).toBe(1)
     await reader.close()
+  })
+})
+
+describe('a backup', () => {
+  test('of records is loaded with its roll-ups, also when an earlier version dumped them', async () => {
+    await store([record(), record({ decision: 'DENY', reason: 'policy' })])
+    await roll()
+    await store([record()])
+    const wanted = await pages()
+    const parts: DumpPart[] = []
+    await dump(db, async (part) => void parts.push(part))
+    const { rows: extra } = await db.query<{ text: string }>(
+      'select json_agg(t)::text as text from traffic_rollups t where step = 3600',
+    )
+    const names = parts.flatMap((part) => (part.kind === 'table' ? [part.table.name] : []))
+    expect(names.filter((name) => name.startsWith('traffic'))).toEqual(['traffic'])
+
+    const target = await openDb({ url: (await server.createMigratedDatabase()).url, log })
+    await target.tx(async (q) => {
+      let table: DumpedTable | undefined
+      for (const part of parts) {
+        if (part.kind === 'table') {
+          table = part.table
+          await emptyTable(q, table.name)
+        }
+        if (part.kind === 'rows' && table !== undefined) await loadRows(q, table, part.text)
+      }
+      const earlier = { name: 'traffic_rollups', columns: ['step', 'time', 'records'] }
+      await emptyTable(q, earlier.name)
+      await loadRows(q, earlier, extra[0]?.text ?? '[]')
+    })
+    expect(await pages(target)).toEqual(wanted)
+    await target.close()
   })
 })
 
