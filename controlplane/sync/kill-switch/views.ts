@@ -65,7 +65,9 @@ export function createKillViews({ kills, configuration }: KillViewsDeps): () => 
 
   /** Returns the sources of kill switches that the process receives. */
   function sourcesFor(place: KillPlace, sources: readonly string[]): readonly string[] {
-    const namespaces = sources.some((source) => namespaceOfSource(source) !== null) ? namespacesOf(place) : null
+    const namespaces = sources.some((source) => namespaceOfSource(source) !== null)
+      ? namespacesOf(place)
+      : null
     return sources.filter((source) => {
       const namespace = namespaceOfSource(source)
       const isServed = namespace === null || namespaces === null || namespaces.has(namespace)

@@ -45,7 +45,9 @@ export function versionWarnings(versions: Versions, ours: string): readonly stri
 
 function relationsOf(versions: Versions, ours: string): ReadonlyMap<VersionRelation, Versions> {
   // Thousands of processes have a few versions.
-  const relations = new Map([...new Set(versions)].map((version) => [version, versionRelation(version, ours)]))
+  const relations = new Map(
+    [...new Set(versions)].map((version) => [version, versionRelation(version, ours)]),
+  )
   return Map.groupBy(versions, (version) => relations.get(version) ?? 'unknown')
 }
 
