@@ -6,6 +6,7 @@ import { createRetention } from './features/maintenance/service.ts'
 import { createRecordExport } from './features/record-export/service.ts'
 import { createRecords } from './features/traffic/ingest.ts'
 import { createIngestQuota } from './features/traffic/ingest-quota.ts'
+import { createTrafficRollup } from './features/traffic/rollup.ts'
 import { createRecordExportSender } from './notification-services.ts'
 
 export type RecordServicesDeps = {
@@ -19,7 +20,7 @@ export type RecordServicesDeps = {
   >
 }
 
-/** Creates the services that store records, export them and delete them after their retention. */
+/** Creates the services that store records, roll them up, export them and delete them after their retention. */
 export async function createRecordServices(deps: RecordServicesDeps) {
   const { config, log } = deps
   const { auditRetentionDays, trafficRetentionHours, recordExport: settings } = config
@@ -31,5 +32,6 @@ export async function createRecordServices(deps: RecordServicesDeps) {
     recordExport: await createRecordExport({ ...deps, settings, send: createRecordExportSender(config) }),
     retention,
     daily: new DailyCleanup({ retention, log }),
+    rollup: createTrafficRollup(deps),
   }
 }

@@ -166,7 +166,7 @@ export async function createServices(deps: ServicesDeps) {
     confirmAccess: signIn.confirmAccess,
   })
 
-  const { recordExport, daily, ...recordServices } = await createRecordServices({ ...base, config })
+  const { recordExport, daily, rollup, ...recordServices } = await createRecordServices({ ...base, config })
   const pages = createPageServices({
     ...base,
     ...v1,
@@ -260,7 +260,7 @@ export async function createServices(deps: ServicesDeps) {
     }),
     async stop() {
       for (const service of [daily, sweeper, pages.changes]) service[Symbol.dispose]()
-      for (const service of [refresher, notify, recordExport, v1.relay, hub, callers, keyRotation])
+      for (const service of [refresher, notify, recordExport, rollup, v1.relay, hub, callers, keyRotation])
         await service[Symbol.asyncDispose]()
     },
   }

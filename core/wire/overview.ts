@@ -73,7 +73,7 @@ export const ActivityReply = z.object({
   to: z.string(),
   /** Length of one bucket in seconds. */
   bucket_seconds: z.int(),
-  /** Buckets without gaps, oldest first. Latencies are in ms, and null in a bucket without requests. */
+  /** Buckets without gaps, oldest first. Latencies are in ms, accurate to 2 percent, and null in a bucket without requests. */
   buckets: z.array(
     z.object({
       time: z.string(),
@@ -86,8 +86,8 @@ export const ActivityReply = z.object({
     }),
   ),
   /**
-   * Percentiles of the latency over the whole period, without requests that waited for an approval. Null if there are
-   * no requests.
+   * Percentiles of the latency over the whole period, accurate to 2 percent, without requests that waited for an
+   * approval. Null if there are no requests.
    */
   latency: z.object({
     p50_ms: z.number().nullable(),

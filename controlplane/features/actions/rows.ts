@@ -13,18 +13,39 @@ export type ActionCounts = {
   readonly decisions24h: Readonly<Record<Outcome, number>>
 }
 
-/** Counts the requests that agents submitted to the v1 API or sent through gateways. Each request counts once. */
+/**
+ * Counts the requests that agents submitted to the v1 API or sent through gateways. Each request counts once. Reads the
+ * roll-ups of the traffic log, and the records of the first minute of a period and before the roll-ups begin.
+ */
 export async function countActions(q: Query, orgId: string): Promise<ActionCounts> {
   const { rows } = await q.query<{ total: number; last_hour: number }>(
-    `select (select count(*) from action_requests where org_id = $1)
-         + (select coalesce(sum(requests), 0)::bigint from traffic where org_id = $1) + traffic_purged + actions_purged as total,
+    `select (select count(*) from action_requests where org_id = $1) + traffic_purged + actions_purged
+         + (select coalesce(sum(requests), 0)::bigint from traffic_rollups where step = 3600 and namespace is null)
+         + (select coalesce(sum(requests), 0)::bigint from traffic_increments)
+         + (select coalesce(sum(requests), 0)::bigint from traffic
+            where org_id = $1 and time < (select begins_at from traffic_rollup_begin)) as total,
        (select count(*) from action_requests where org_id = $1 and created_at > now() - interval '1 hour')
-         + (select coalesce(sum(requests), 0)::bigint from traffic where org_id = $1 and time > now() - interval '1 hour') as last_hour
+         + (select coalesce(sum(requests), 0)::bigint from (${requestsOf("interval '1 hour'")}) as sums (decision, requests)) as last_hour
      from maintenance`,
     [orgId],
   )
   const { total, last_hour: lastHour } = onlyRow(rows)
   return { total, lastHour, decisions24h: await countDecisions(q, orgId) }
+}
+
+/**
+ * Returns SQL that selects decision and number of requests of the records of the last `period`. A null decision stands for
+ * any.
+ */
+function requestsOf(period: string): string {
+  const rollupFrom = `greatest(date_bin('1 minute', now() - ${period} + interval '1 minute', 'epoch'),
+    (select begins_at from traffic_rollup_begin))`
+  return `select unnest(array['ALLOW', 'HOLD', 'DENY', null]), unnest(array[allow, hold, deny, requests - allow - hold - deny])
+       from traffic_rollups where step = 60 and namespace is null and time >= ${rollupFrom}
+     union all
+     select decision, requests from traffic_increments where minute >= ${rollupFrom}
+     union all
+     select decision, requests from traffic where org_id = $1 and time > now() - ${period} and time < ${rollupFrom}`
 }
 
 const OUTCOME_OF: Readonly<Record<LogDecision, Outcome>> = {
@@ -34,17 +55,17 @@ const OUTCOME_OF: Readonly<Record<LogDecision, Outcome>> = {
 }
 
 async function countDecisions(q: Query, orgId: string): Promise<Readonly<Record<Outcome, number>>> {
-  const { rows } = await q.query<{ outcome: string; count: number }>(
+  const { rows } = await q.query<{ outcome: string | null; count: number }>(
     `select decision->>'outcome' as outcome, count(*) as count from action_requests
        where org_id = $1 and created_at > now() - interval '24 hours' group by 1
      union all
-     select decision, sum(requests)::bigint from traffic where org_id = $1 and time > now() - interval '24 hours' group by 1`,
+     select decision, sum(requests)::bigint from (${requestsOf("interval '24 hours'")}) as sums (decision, requests) group by 1`,
     [orgId],
   )
   const counts = { allow: 0, deny: 0, requires_approval: 0 }
   for (const { outcome, count } of rows) {
-    const name = outcome in OUTCOME_OF ? OUTCOME_OF[outcome as LogDecision] : outcome
-    if (name in counts) counts[name as Outcome] += count
+    const name = outcome !== null && outcome in OUTCOME_OF ? OUTCOME_OF[outcome as LogDecision] : outcome
+    if (name !== null && name in counts) counts[name as Outcome] += count
   }
   return counts
 }

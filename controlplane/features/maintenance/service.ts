@@ -163,8 +163,9 @@ function whenOld(
  */
 async function dropTraffic(q: Query, deps: RetentionDeps): Promise<number> {
   const firstKept = await firstKeptDay(q, trafficHours(deps))
-  const dropped = await dropOldTraffic(q, firstKept)
   const records = await dropUndelivered(q, firstKept)
+  // The lock on the traffic log is taken last, because every upload of records waits for it.
+  const dropped = await dropOldTraffic(q, firstKept)
   if (records > 0) deps.log.error({ records, before: firstKept }, 'records were deleted before their export')
   return dropped
 }

@@ -182,20 +182,13 @@ export async function purgeAudit(
   return { purged: onlyRow(rows).purged, before }
 }
 
-/** Drops the traffic log of all UTC days before `firstKept` (`YYYY-MM-DD`). Returns the number of dropped records. */
+/**
+ * Drops the traffic log of all UTC days before `firstKept` (`YYYY-MM-DD`) and its roll-ups. Returns the number of dropped
+ * records. Throws when readers hold the lock of the traffic log at each of 50 attempts within 15 s.
+ */
 export async function dropOldTraffic(q: Query, firstKept: string): Promise<number> {
   await q.query(PART_LIMIT)
-  // DROP waits for the current readers of the partition, and new readers wait for DROP. The lock timeout ends this
-  // wait after 10 s; the next cleanup retries.
-  await q.query("set local lock_timeout = '10s'")
-  const { rows } = await q.query<{ purged: number }>(
-    `with old as (select count(*) as purged, coalesce(sum(requests), 0)::bigint as requests from traffic
-       where time < $1::timestamp at time zone 'utc'),
-     noted as (update maintenance set traffic_purged = traffic_purged + (select requests from old))
-     select purged from old`,
-    [firstKept],
-  )
-  await q.query('select drop_traffic_before($1::date)', [firstKept])
+  const { rows } = await q.query<{ purged: number }>('select purge_traffic($1::date) as purged', [firstKept])
   return onlyRow(rows).purged
 }
 

@@ -1,8 +1,9 @@
-import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
+import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { HAS_ENDED } from '../agents/rows.ts'
+import { type Period, type Summed, sums, valuesOfBuckets, valuesOfPeriod } from './activity-source-store.ts'
 
 /** A period that is divided into parts of equal length (buckets). The times are in ISO 8601. */
-export type Span = { readonly from: string; readonly to: string; readonly bucketSeconds: number }
+export type Span = Period & { readonly bucketSeconds: number }
 
 export type BucketRow = {
   readonly time: Date
@@ -17,7 +18,7 @@ export type BucketRow = {
 export type ActivityCounts = {
   /** Counts of each bucket of the period, oldest first. Buckets without requests are included. */
   readonly buckets: readonly BucketRow[]
-  /** Latency percentiles over the whole period; null when there were no requests. */
+  /** Latency percentiles over the whole period, accurate to 2 percent; null when there were no requests. */
   readonly latency: Pick<BucketRow, 'p50' | 'p95' | 'p99'>
 }
 export type DenialRow = {
@@ -38,22 +39,36 @@ export type AgentActivityRow = {
   readonly lastAt: Date
 }
 
-/**
- * Returns the SQL expression that counts the requests of matching rows. The expression does not count rows, because
- * one aggregate record stands for many refusals.
- */
-const sumOf = (condition: string) => `coalesce(sum(requests) filter (where ${condition}), 0)::bigint`
-const COUNTS = `${sumOf("decision = 'ALLOW'")} as allow, ${sumOf("decision = 'HOLD'")} as hold,
-  ${sumOf("decision = 'DENY'")} as deny`
-/** Percentiles of the latency. Requests that waited for an approval are not included. */
-const LATENCIES = [50, 95, 99]
+/** Counts requests instead of rows, because one aggregate record stands for many refusals. */
+const requestsIf = (condition: string) => `case when ${condition} then requests else 0 end`
+const DECISIONS = ['ALLOW', 'HOLD', 'DENY'].map((name) => requestsIf(`decision = '${name}'`)).join(', ')
+const COUNTS = 'sum(allow)::bigint as allow, sum(hold)::bigint as hold, sum(deny)::bigint as deny'
+
+const BY_TIME: Summed = {
+  table: 'traffic_rollups',
+  hasAll: true,
+  rolledUp: 'time, allow, hold, deny, would_block',
+  incremented: `minute, ${DECISIONS}, ${requestsIf('would_block')}`,
+  recorded: `time, ${DECISIONS}, ${requestsIf("would is not null and decision = 'ALLOW'")}`,
+}
+
+/** Latencies of the requests that did not wait for an approval. */
+const LATENCIES: Summed = {
+  table: 'traffic_rollups',
+  hasAll: true,
+  rolledUp: 'time, unnest(buckets), unnest(counts)',
+  incremented: 'minute, unnest(latencies), 1',
+  recorded: 'time, latency_bucket(latency_ms), 1',
+  isCounted: { incremented: 'true', recorded: 'approval_id is null' },
+}
+
+/** Percentiles in ms: the geometric mean of the latencies of a bucket of `latency_bucket`. */
+const PERCENTILES = [50, 95, 99]
   .map(
     (percent) =>
-      `percentile_cont(${percent / 100}) within group (order by latency_ms) filter (where approval_id is null) as p${percent}`,
+      `power(1.04::float8, min(bucket) filter (where below >= ${percent / 100} * total) + 0.5) as p${percent}`,
   )
   .join(', ')
-const requestsIn = (within: Within) =>
-  `org_id = $1 and time >= $2::timestamptz and time < $3::timestamptz and ${within.nameOr('agent', 'gateway')}`
 
 /**
  * Counts requests per bucket of the period. The query also returns one row without a time, which contains the latency
@@ -61,22 +76,40 @@ const requestsIn = (within: Within) =>
  */
 export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Promise<ActivityCounts> {
   const rows = await q.rows<Omit<BucketRow, 'time'> & { readonly time: Date | null }>(
-    [orgId, span.from, span.to, span.bucketSeconds],
+    [...valuesOfBuckets(orgId, span, span.bucketSeconds), span.bucketSeconds],
     (within) => `with counted as (
-       select date_bin(make_interval(secs => $4), time, $2::timestamptz) as bucket, ${COUNTS},
-         ${sumOf("would is not null and decision = 'ALLOW'")} as "wouldBlock",
-         ${LATENCIES}
-       from traffic where ${requestsIn(within)} group by rollup (bucket))
+       select ${BUCKET} as bucket_at, ${COUNTS}, sum(would_block)::bigint as "wouldBlock"
+       from ${sums(q, within, BY_TIME)} as sums (time, allow, hold, deny, would_block) group by 1),
+     latencies as (
+       select ${BUCKET} as bucket_at, bucket, sum(records) as records
+       from ${sums(q, within, LATENCIES)} as sums (time, bucket, records)
+       group by grouping sets ((1, 2), (2))),
+     ranked as (
+       select bucket_at, bucket, sum(records) over (partition by bucket_at order by bucket) as below,
+         sum(records) over (partition by bucket_at) as total
+       from latencies),
+     percentiles as (select bucket_at, ${PERCENTILES} from ranked group by bucket_at)
      select s as time, coalesce(allow, 0) as allow, coalesce(hold, 0) as hold, coalesce(deny, 0) as deny,
        coalesce("wouldBlock", 0) as "wouldBlock", p50, p95, p99
      from (
-       select generate_series($2::timestamptz, $3::timestamptz - interval '1 millisecond', make_interval(secs => $4)) s
+       select generate_series($2::timestamptz, $3::timestamptz - interval '1 millisecond', make_interval(secs => $7)) s
        union all select null) times
-     left join counted on bucket is not distinct from s order by s`,
+     left join counted on counted.bucket_at = s
+     left join percentiles on percentiles.bucket_at is not distinct from s order by s`,
   )
   const { p50 = null, p95 = null, p99 = null } = rows.find(({ time }) => time === null) ?? {}
   const buckets = rows.flatMap(({ time, ...row }) => (time === null ? [] : [{ time, ...row }]))
   return { buckets, latency: { p50, p95, p99 } }
+}
+
+const BUCKET = 'date_bin(make_interval(secs => $7), time, $2::timestamptz)'
+
+const DENIALS: Summed = {
+  table: 'traffic_rollup_denials',
+  rolledUp: 'agent, action_type, host, reason, requests, last_at',
+  incremented: 'agent, action_type, host, reason, requests, last_at',
+  recorded: 'agent, action_type, case when action_type is null then host end, reason, requests, time',
+  isCounted: { incremented: "decision = 'DENY'", recorded: "decision = 'DENY'" },
 }
 
 /**
@@ -87,33 +120,41 @@ export async function countByTime(q: ScopedQuery, orgId: string, span: Span): Pr
 export async function topDenials(
   q: ScopedQuery,
   orgId: string,
-  span: Pick<Span, 'from' | 'to'> & { readonly limit: number; readonly limitOfAgent: number },
+  span: Period & { readonly limit: number; readonly limitOfAgent: number },
 ): Promise<readonly DenialRow[]> {
   return q.rows<DenialRow>(
-    [orgId, span.from, span.to, span.limit, span.limitOfAgent],
+    [...valuesOfPeriod(orgId, span), span.limit, span.limitOfAgent],
     (within) => `with kinds as (
-       select agent, action_type as "actionType", case when action_type is null then host end as host, reason,
-         sum(requests)::bigint as count, max(time) as "lastAt"
-       from traffic where ${requestsIn(within)} and decision = 'DENY' group by 1, 2, 3, 4),
+       select agent, "actionType", host, reason, sum(requests)::bigint as count, max(last_at) as "lastAt"
+       from ${sums(q, within, DENIALS)} as sums (agent, "actionType", host, reason, requests, last_at)
+       group by 1, 2, 3, 4),
      ranked as (
        select *, (sum(count) over (partition by agent))::bigint as "agentCount",
          row_number() over (partition by agent order by count desc, "lastAt" desc) as place
        from kinds)
-     select agent, "actionType", host, reason, count, "lastAt", "agentCount" from ranked where place <= $5
-     order by "agentCount" desc, agent, place limit $4`,
+     select agent, "actionType", host, reason, count, "lastAt", "agentCount" from ranked where place <= $8
+     order by "agentCount" desc, agent, place limit $7`,
   )
+}
+
+const BY_AGENT: Summed = {
+  table: 'traffic_rollup_agents',
+  rolledUp: 'agent, requests, allow, hold, deny, last_at',
+  incremented: `agent, requests, ${DECISIONS}, last_at`,
+  recorded: `agent, requests, ${DECISIONS}, time`,
+  isCounted: { incremented: 'agent is not null', recorded: 'agent is not null' },
 }
 
 export async function busiestAgents(
   q: ScopedQuery,
   orgId: string,
-  { from, to, limit }: Pick<Span, 'from' | 'to'> & { readonly limit: number },
+  span: Period & { readonly limit: number },
 ): Promise<readonly AgentActivityRow[]> {
   return q.rows<AgentActivityRow>(
-    [orgId, from, to, limit],
-    (within) => `select agent, ${COUNTS}, max(time) as "lastAt" from traffic
-     where ${requestsIn(within)} and agent is not null
-     group by agent order by sum(requests) desc, agent limit $4`,
+    [...valuesOfPeriod(orgId, span), span.limit],
+    (within) => `select agent, ${COUNTS}, max(last_at) as "lastAt"
+     from ${sums(q, within, BY_AGENT)} as sums (agent, requests, allow, hold, deny, last_at)
+     group by agent order by sum(requests) desc, agent limit $7`,
   )
 }
 

@@ -10,9 +10,10 @@ export type Activity = (namespaces: Namespaces, question: ActivityQuestion) => P
 const TOP = 10
 /** Maximum number of different denials that are shown per agent. */
 const KINDS = 4
-/** Approximate number of buckets per period. The number makes charts readable on small and large screens. */
+/** Maximum number of buckets per period, which keeps charts readable on small screens. */
 const BUCKETS = 60
-const STEPS_S = [10, 30, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
+/** Roll-ups serve buckets of a minute or longer. */
+const STEPS_S = [10, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
 
 /** Returns numbers of requests and decisions over time, from the traffic log. */
 export function createActivity(deps: {

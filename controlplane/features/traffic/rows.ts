@@ -53,6 +53,8 @@ export type TrafficList = {
  * cores) when few records, or none, contain the text.
  */
 const MAX_SEARCHED = 20_000
+/** Maximum for the records of one agent, which are on more pages of the table. */
+const MAX_SEARCHED_OF_AGENT = 10_000
 const MIN_SEARCHED = 500
 
 /** Lists at most `limit` records after `cursor`, newest first. */
@@ -70,7 +72,8 @@ export async function listTraffic(
   const { namespaces } = q
   const conditions = trafficConditions(orgId, page, namespaces)
   if (conditions === null) return { records: [], next: null }
-  const searched = searchedIn(namespaces, page.maxSearched ?? MAX_SEARCHED)
+  const max = conditions.isOfAgent ? MAX_SEARCHED_OF_AGENT : MAX_SEARCHED
+  const searched = searchedIn(namespaces, page.maxSearched ?? max)
   // Reads one row more than requested. The extra row shows that a next page exists.
   const given = conditions.searched.length === 0 ? [page.limit + 1] : [page.limit + 1, searched]
   const rows = await q.rows<ListedRow>([...conditions.values, ...given], (within) => {

@@ -63,23 +63,38 @@ export function createKillViews({ kills, configuration }: KillViewsDeps): () => 
     return new Set([home, ...served.namespaces(gatewayId)])
   }
 
+  /** Returns the sources of kill switches that the process receives. */
+  function sourcesFor(place: KillPlace, sources: readonly string[]): readonly string[] {
+    const namespaces = sources.some((source) => namespaceOfSource(source) !== null)
+      ? namespacesOf(place)
+      : null
+    return sources.filter((source) => {
+      const namespace = namespaceOfSource(source)
+      const isServed = namespace === null || namespaces === null || namespaces.has(namespace)
+      return isServed && concernsGateway(source, place.name)
+    })
+  }
+
   return () => {
     const views = new Map<string, KillView>()
+    const sources = sourcesOf(kills)
     return (place) => {
-      const namespaces = namespacesOf(place)
-      const key = JSON.stringify([place.name, namespaces && [...namespaces].sort()])
+      const received = sourcesFor(place, sources)
+      const key = JSON.stringify(received)
       const known = views.get(key)
       if (known !== undefined) return known
-      const isFor = ({ source }: KillEntry) => {
-        const namespace = namespaceOfSource(source)
-        const isServed = namespace === null || namespaces === null || namespaces.has(namespace)
-        return isServed && concernsGateway(source, place.name)
-      }
-      const view = viewFor(kills, isFor)
+      const own = new Set(received)
+      const view = viewFor(kills, ({ source }) => own.has(source))
       views.set(key, view)
       return view
     }
   }
+}
+
+function sourcesOf(kills: KillViewsDeps['kills']): readonly string[] {
+  const stored = kills.stored()?.entries ?? []
+  const announced = kills.announced().map(({ entry }) => entry)
+  return [...new Set([...stored, ...announced].map(({ source }) => source))]
 }
 
 function viewFor(kills: KillViewsDeps['kills'], isFor: (entry: KillEntry) => boolean): KillView {

@@ -44,7 +44,11 @@ export function versionWarnings(versions: Versions, ours: string): readonly stri
 }
 
 function relationsOf(versions: Versions, ours: string): ReadonlyMap<VersionRelation, Versions> {
-  return Map.groupBy(versions, (version) => versionRelation(version, ours))
+  // Thousands of processes have a few versions.
+  const relations = new Map(
+    [...new Set(versions)].map((version) => [version, versionRelation(version, ours)]),
+  )
+  return Map.groupBy(versions, (version) => relations.get(version) ?? 'unknown')
 }
 
 const TEXT: Readonly<Record<'unsupported' | 'older' | 'newer', (ours: string) => string>> = {

@@ -4,12 +4,19 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db, Query } from '../../../controlplane/db/query.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
+import { countActions } from '../../../controlplane/features/actions/rows.ts'
 import { searchAudit } from '../../../controlplane/features/audit/search-store.ts'
+import {
+  busiestAgents,
+  countByTime,
+  topDenials,
+} from '../../../controlplane/features/overview/activity-store.ts'
 import { getTrafficRecord } from '../../../controlplane/features/traffic/record-store.ts'
+import { rollUp } from '../../../controlplane/features/traffic/rollup-store.ts'
 import { listTraffic, listTrafficOfAction } from '../../../controlplane/features/traffic/rows.ts'
 import type { TrafficFilter } from '../../../controlplane/features/traffic/store.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
-import { plansOf, scannedTables, sortedRows, touchedRows } from '../../support/query-plan.ts'
+import { type PlanNode, plansOf, scannedTables, sortedRows, touchedRows } from '../../support/query-plan.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
 /** Five days of traffic and of audit events: every 5,000th record is held, every 100th refused. */
@@ -47,6 +54,7 @@ beforeAll(async () => {
      from generate_series(1, $2::int) n`,
     [orgId, RECORDS],
   )
+  await db.tx((q) => rollUp(q, RECORDS))
   await db.query('vacuum analyze')
 })
 afterAll(async () => {
@@ -93,6 +101,41 @@ test.each(Object.entries(READINGS))('reading a page reads few rows and sorts few
     expect(sortedRows(plan)).toBeLessThanOrEqual(SEARCHED + 1)
   }
 })
+
+/** Pages of sums. Each period ends with the hour of the newest record, as that of the overview ends with a minute. */
+const SUMS = {
+  'the activity of an hour': (q) => countByTime(all(q), orgId, periodOf(3_600, 60)),
+  'the activity of a day': (q) => countByTime(all(q), orgId, periodOf(86_400, 1_800)),
+  'the activity of four days': (q) => countByTime(all(q), orgId, periodOf(4 * 86_400, 7_200)),
+  'the activity of a namespace': (q) => countByTime(team(q), orgId, periodOf(86_400, 1_800)),
+  'the denials of four days': (q) =>
+    topDenials(all(q), orgId, { ...periodOf(4 * 86_400, 7_200), limit: 40, limitOfAgent: 4 }),
+  'the busiest agents of four days': (q) =>
+    busiestAgents(team(q), orgId, { ...periodOf(4 * 86_400, 7_200), limit: 10 }),
+  'the counts of a scrape': (q) => countActions(q, orgId),
+} as const satisfies Readonly<Record<string, (q: Query) => Promise<unknown>>>
+
+function periodOf(seconds: number, bucketSeconds: number) {
+  const endMs = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS
+  const from = new Date(endMs - seconds * 1_000).toISOString()
+  return { from, to: new Date(endMs).toISOString(), bucketSeconds }
+}
+
+test.each(Object.entries(SUMS))('a page of sums reads roll-ups instead of records: %s', async (_, read) => {
+  for (const plan of await plansOf(db, read)) {
+    expect(recordsRead(plan)).toBeLessThanOrEqual(RECORDS_OF_A_MINUTE)
+    expect(scannedTables(plan).filter(isLog)).toEqual([])
+  }
+})
+
+/** A scrape reads the records of the first minute of each of its periods. */
+const RECORDS_OF_A_MINUTE = 10
+
+/** Rows of the traffic log that the statement touched. */
+function recordsRead(plan: PlanNode): number {
+  const own = isLog(String(plan['Relation Name'] ?? '')) ? touchedRows({ ...plan, Plans: [] }) : 0
+  return own + (plan.Plans ?? []).reduce((sum, each) => sum + recordsRead(each), 0)
+}
 
 function isLog(table: string): boolean {
   return /^(traffic_(default|\d+)|audit_events)$/.test(table)

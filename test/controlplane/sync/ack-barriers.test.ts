@@ -3,6 +3,7 @@ import { createAckBarriers } from '../../../controlplane/sync/kill-switch/ack-ba
 import { createKillViews } from '../../../controlplane/sync/kill-switch/views.ts'
 import { createPeer } from '../../../controlplane/sync/peer.ts'
 import { createPeerRegistry } from '../../../controlplane/sync/peer-registry.ts'
+import { gatewaySource } from '../../../core/decision/kill-switch/kill-reach.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 
 function connectedGateway() {
@@ -90,12 +91,16 @@ const killSwitch = (source: string, scope = 'all'): KillEntry => ({
   ...{ source, scope, reason: 'incident', since: '2026-01-01T00:00:00Z' },
 })
 
-test('a barrier works out what processes of one gateway are sent once, however many there are', () => {
-  const { barriers, connect, count } = fleet([killSwitch('cli')], [])
-  for (let gateway = 0; gateway < 20; gateway++)
-    for (let at = 0; at < 50; at++) connect(`ns/g${gateway}`, `p${gateway}-${at}`)
-  barriers.broadcast()
-  expect(count.stored).toBe(20)
+test('a barrier works out a kill state once for all processes that are sent it, however many there are', () => {
+  const readsOf = (gateways: number) => {
+    const { barriers, connect, count } = fleet([killSwitch('cli'), killSwitch(gatewaySource('ns/g0'))], [])
+    for (let gateway = 0; gateway < gateways; gateway++)
+      for (let at = 0; at < 50; at++) connect(`ns/g${gateway}`, `p${gateway}-${at}`)
+    barriers.broadcast()
+    return count.stored
+  }
+  // The first gateway has a kill switch of its own, so that there are two kill states.
+  expect(readsOf(20)).toBe(readsOf(2))
 })
 
 test.each<[string, string, string | null, boolean]>([

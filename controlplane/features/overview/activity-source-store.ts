@@ -1,0 +1,79 @@
+import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
+
+/** A period with its end excluded. The times are in ISO 8601. */
+export type Period = { readonly from: string; readonly to: string }
+
+/** Lengths of the rows of roll-ups in seconds, longest first. The function `rollUp` writes these rows. */
+const STEPS_S = [3_600, 900, 60]
+/** Shortest step of the roll-ups of agents and denials. */
+const SHORTEST_S = 900
+
+/**
+ * Returns the values of the parameters `$1` to `$6` of the SQL of `sums`, for sums in buckets of `bucketSeconds` from `from`
+ * on. Roll-ups serve a period whose ends and buckets are multiples of the step of a roll-up; records serve any other.
+ */
+export function valuesOfBuckets(orgId: string, period: Period, bucketSeconds: number): readonly unknown[] {
+  return values(orgId, period, stepOf(period, bucketSeconds))
+}
+
+/**
+ * Returns the values of the parameters for sums over the whole period. Records serve the ends of a period that are not
+ * multiples of the step.
+ */
+export function valuesOfPeriod(orgId: string, period: Period): readonly unknown[] {
+  return values(orgId, period, Math.max(stepOf(period, 0) ?? 0, SHORTEST_S))
+}
+
+function stepOf({ from, to }: Period, bucketSeconds: number): number | null {
+  const lengths = [Date.parse(from), Date.parse(to), bucketSeconds * 1_000]
+  return STEPS_S.find((step) => lengths.every((length) => length % (step * 1_000) === 0)) ?? null
+}
+
+function values(orgId: string, { from, to }: Period, step: number | null): readonly unknown[] {
+  const stepMs = (step ?? 1) * 1_000
+  const begin = Math.ceil(Date.parse(from) / stepMs) * stepMs
+  const end = Math.floor(Date.parse(to) / stepMs) * stepMs
+  const isRolledUp = step !== null && begin < end
+  const steps = isRolledUp ? [new Date(begin).toISOString(), new Date(end).toISOString()] : [to, to]
+  return [orgId, from, to, step, ...steps]
+}
+
+/** A table of roll-ups, and the SQL of the columns to select from it, from the increments and from the records. */
+export type Summed = {
+  readonly table: string
+  /** True for a table that also has the sums of all namespaces, with the namespace null. */
+  readonly hasAll?: boolean
+  readonly rolledUp: string
+  readonly incremented: string
+  readonly recorded: string
+  /** SQL condition for increments and records. */
+  readonly isCounted?: { readonly incremented: string; readonly recorded: string }
+}
+
+/**
+ * SQL for the part of the period that roll-ups serve: whole steps, not before the begin of the roll-ups. The part is empty
+ * when no step fits.
+ */
+const ROLLED_TO = '$6::timestamptz'
+const ROLLED_FROM = `least(${ROLLED_TO}, greatest($5::timestamptz, (select begins_at from traffic_rollup_begin)))`
+
+/**
+ * Returns a subquery for the sums of a period: rows of a roll-up, increments that are not rolled up yet, and records. Each
+ * record of the period is in exactly one of them.
+ */
+export function sums(q: ScopedQuery, within: Within, summed: Summed): string {
+  const { table, hasAll = false, isCounted = { incremented: 'true', recorded: 'true' } } = summed
+  const namespace = within.namespace('namespace')
+  const own = hasAll && q.namespaces === 'all' ? 'namespace is null' : namespace
+  const records = `select ${summed.recorded} from traffic
+       where org_id = $1 and ${within.nameOr('agent', 'gateway')} and ${isCounted.recorded}`
+  return `(select ${summed.rolledUp} from ${table}
+       where step = $4::integer and time >= ${ROLLED_FROM} and time < ${ROLLED_TO} and ${own}
+     union all
+     select ${summed.incremented} from traffic_increments
+       where minute >= ${ROLLED_FROM} and minute < ${ROLLED_TO} and ${namespace} and ${isCounted.incremented}
+     union all
+     ${records} and time >= $2::timestamptz and time < ${ROLLED_FROM}
+     union all
+     ${records} and time >= ${ROLLED_TO} and time < $3::timestamptz)`
+}

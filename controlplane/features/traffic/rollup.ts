@@ -1,0 +1,48 @@
+import type { Logger } from 'pino'
+import type { Db } from '../../db/query.ts'
+import { rollUp } from './rollup-store.ts'
+
+export type TrafficRollup = AsyncDisposable
+
+export type TrafficRollupOptions = {
+  readonly db: Pick<Db, 'tx'>
+  readonly log: Logger
+  /** Milliseconds between two runs. */
+  readonly everyMs?: number
+}
+
+/**
+ * Milliseconds between two runs. A longer time costs less for each record, because more increments are added to one row;
+ * pages then read more increments.
+ */
+const EVERY_MS = 30_000
+/** Maximum number of increments of a transaction. */
+const BATCH = 10_000
+
+/**
+ * Adds the increments of the traffic log to its roll-ups until it is disposed. All replicas run it; an advisory lock lets
+ * one of them work at a time. A transaction that fails changes nothing, and the next run repeats it.
+ */
+export function createTrafficRollup({ db, log, everyMs = EVERY_MS }: TrafficRollupOptions): TrafficRollup {
+  let isDisposed = false
+  let running: Promise<void> = Promise.resolve()
+
+  async function drain(): Promise<void> {
+    let added: number | null = BATCH
+    while (added === BATCH && !isDisposed) added = await db.tx((q) => rollUp(q, BATCH))
+  }
+
+  const timer = setInterval(() => {
+    running = running.then(drain).catch((error: unknown) => {
+      log.error({ err: error }, 'traffic could not be rolled up')
+    })
+  }, everyMs)
+  timer.unref()
+  return {
+    async [Symbol.asyncDispose]() {
+      isDisposed = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}
