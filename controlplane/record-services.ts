@@ -6,7 +6,7 @@ import { createRetention } from './features/maintenance/service.ts'
 import { createRecordExport } from './features/record-export/service.ts'
 import { createRecords } from './features/traffic/ingest.ts'
 import { createIngestQuota } from './features/traffic/ingest-quota.ts'
-import { createTrafficRollup } from './features/traffic/rollup.ts'
+import { createTrafficRollup } from './features/traffic/rollups/rollup.ts'
 import { createRecordExportSender } from './notification-services.ts'
 
 export type RecordServicesDeps = {

@@ -12,7 +12,7 @@ import {
   topDenials,
 } from '../../../controlplane/features/overview/activity-store.ts'
 import { getTrafficRecord } from '../../../controlplane/features/traffic/record-store.ts'
-import { rollUp } from '../../../controlplane/features/traffic/rollup-store.ts'
+import { rollUp } from '../../../controlplane/features/traffic/rollups/store.ts'
 import { listTraffic, listTrafficOfAction } from '../../../controlplane/features/traffic/rows.ts'
 import type { TrafficFilter } from '../../../controlplane/features/traffic/store.ts'
 import type { TestPostgres } from '../../support/postgres.ts'

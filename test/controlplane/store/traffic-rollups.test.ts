@@ -13,8 +13,8 @@ import {
   countByTime,
   topDenials,
 } from '../../../controlplane/features/overview/activity-store.ts'
-import { createTrafficRollup } from '../../../controlplane/features/traffic/rollup.ts'
-import { rollUp } from '../../../controlplane/features/traffic/rollup-store.ts'
+import { createTrafficRollup } from '../../../controlplane/features/traffic/rollups/rollup.ts'
+import { rollUp } from '../../../controlplane/features/traffic/rollups/store.ts'
 import { insertTraffic } from '../../../controlplane/features/traffic/store.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'

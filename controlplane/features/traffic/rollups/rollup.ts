@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Db } from '../../db/query.ts'
-import { rollUp } from './rollup-store.ts'
+import type { Db } from '../../../db/query.ts'
+import { rollUp } from './store.ts'
 
 export type TrafficRollup = AsyncDisposable
 

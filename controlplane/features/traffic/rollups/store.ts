@@ -1,5 +1,5 @@
-import type { Query } from '../../db/query.ts'
-import { onlyRow } from '../../db/rows.ts'
+import type { Query } from '../../../db/query.ts'
+import { onlyRow } from '../../../db/rows.ts'
 
 /**
  * Key of the advisory lock of the transactions that move or delete increments. The function `purge_traffic` has the same
