@@ -1,8 +1,7 @@
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
-import { failureReason } from '../core/failure-reason.ts'
+import { fatalMessage } from '../core/fatal-message.ts'
 import { resourceFields } from '../core/resource-attributes.ts'
-import { systemErrorCode } from '../core/system-error-code.ts'
 import { readConfig } from './config.ts'
 import { type ControlPlane, createControlPlane } from './controlplane.ts'
 
@@ -38,10 +37,10 @@ async function stop(): Promise<void> {
 }
 
 async function fail(what: string, error: unknown): Promise<void> {
-  const message = failureReason(error)
+  const fatal = fatalMessage(error)
   hasPrinted = true
-  writeSync(2, `The control plane ${what}: ${message}\n`)
-  await tell({ type: 'fatal', message, code: systemErrorCode(error) })
+  writeSync(2, `The control plane ${what}: ${fatal.message}\n`)
+  await tell(fatal)
   process.exit(1)
 }
 

@@ -1,8 +1,7 @@
 import { writeSync } from 'node:fs'
 import pino from 'pino'
-import { failureReason } from '../core/failure-reason.ts'
+import { fatalMessage } from '../core/fatal-message.ts'
 import { resourceFields } from '../core/resource-attributes.ts'
-import { systemErrorCode } from '../core/system-error-code.ts'
 import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
@@ -49,10 +48,10 @@ process.on('exit', (code) => {
 })
 
 main().catch((error: unknown) => {
-  const message = failureReason(error)
+  const fatal = fatalMessage(error)
   isReported = true
-  writeSync(2, `operator cannot start: ${message}\n`)
+  writeSync(2, `operator cannot start: ${fatal.message}\n`)
   const end = () => process.exit(1)
   if (process.send === undefined) end()
-  else process.send({ type: 'fatal', message, code: systemErrorCode(error) }, end)
+  else process.send(fatal, end)
 })

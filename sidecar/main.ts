@@ -1,7 +1,6 @@
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
-import { failureReason } from '../core/failure-reason.ts'
-import { systemErrorCode } from '../core/system-error-code.ts'
+import { fatalMessage } from '../core/fatal-message.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { openLogOutput } from './process/log-output.ts'
@@ -48,11 +47,11 @@ function closeOnStopRequest(close: () => Promise<void>): void {
 }
 
 function fail(what: string, error: unknown): void {
-  const message = failureReason(error)
+  const fatal = fatalMessage(error)
   wasReported = true
-  writeSync(2, `The gateway ${what}. ${message}\n`)
+  writeSync(2, `The gateway ${what}. ${fatal.message}\n`)
   if (process.send === undefined || !process.connected) exit(1)
-  else process.send({ type: 'fatal', message, code: systemErrorCode(error) }, () => exit(1))
+  else process.send(fatal, () => exit(1))
 }
 
 const exit = (code: number): void => void output.flush().then(() => process.exit(code))

@@ -10,7 +10,7 @@ import { endpointPath, httpUrl } from './fields.ts'
 
 export const ConnectorType = z.enum(CONNECTOR_TYPES)
 
-export const headerName = z
+const headerName = z
   .string()
   .max(64)
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'a header name such as X-API-Key')
@@ -37,7 +37,7 @@ export const TlsMode = z.enum(['intercept', 'passthrough'])
 export const ErrorShape = z.enum(['service', 'provider'])
 
 /** `readable`: the gateway reads request bodies. `opaque`: bodies are files or other formats that it does not read. */
-export const Bodies = z.enum(['readable', 'opaque'])
+const Bodies = z.enum(['readable', 'opaque'])
 
 export const UserRowSpec = z.strictObject({
   method: described(
@@ -76,7 +76,7 @@ export const UserRowSpec = z.strictObject({
   ),
 })
 
-export const McpToolSpec = z.strictObject({
+const McpToolSpec = z.strictObject({
   name: described(
     z
       .string()
@@ -93,9 +93,9 @@ export const McpToolSpec = z.strictObject({
   ),
 })
 
-export const HandleRuleSpec = z.enum(['own', 'shared', 'strict'])
+const HandleRuleSpec = z.enum(['own', 'shared', 'strict'])
 
-export const ProviderToolsSpec = z.strictObject({
+const ProviderToolsSpec = z.strictObject({
   allow: described(
     z.array(z.enum(REACHING_KINDS)).max(REACHING_KINDS.length).default([]),
     'Kinds of tools and fetches that a model request may contain. All others are denied.',
@@ -118,7 +118,7 @@ const namePattern = z
     'a name such as acme-agent, or a prefix such as acme-*',
   )
 
-export const AgentTriggersSpec = z.strictObject({
+const AgentTriggersSpec = z.strictObject({
   accounts: described(
     z.array(namePattern).max(64).default([]),
     'Accounts that are agents: assigning an issue to one, or requesting its review, starts it. `app/` before a name and `[bot]` after it do not matter.',

@@ -10,7 +10,11 @@ test.each([
   ['its cause', new Error('cannot start', { cause: new Error('no port', { cause: taken }) }), 'EADDRINUSE'],
   ['one of several errors', new AggregateError([new Error('other'), taken]), 'EADDRINUSE'],
   ['nothing, where only the text names a code', new Error('listen EADDRINUSE'), null],
-  ['nothing, where the code is no code of the system', Object.assign(new Error(''), { code: 'conflict' }), null],
+  [
+    'nothing, where the code is no code of the system',
+    Object.assign(new Error(''), { code: 'conflict' }),
+    null,
+  ],
   ['nothing in a cycle of causes', cycle, null],
   ['nothing thrown as a text', 'EADDRINUSE', null],
 ])('the code of the system error is that of %s', (_, error, code) => {
