@@ -5,7 +5,7 @@ import { createKubectl } from '../../controlplane/cli/cluster/kubectl.ts'
 import { eventually } from '../support/eventually.ts'
 import { IS_FULL } from '../support/proof.ts'
 import { agentPod, CALLS, inAgent, inForce, running, startVendor, VENDOR, type Vendor } from './agents.ts'
-import { install, movedClocks, SYSTEM } from './installation.ts'
+import { AGENTS, install, movedClocks, SYSTEM } from './installation.ts'
 import { apply, get, kube, kubectl } from './kubectl.ts'
 import { type NodeAccess, openNode } from './node-access.ts'
 import { kubeTools } from './tools/kube-tools.ts'
@@ -30,7 +30,7 @@ describe.runIf(IS_FULL)('certificates are renewed by the clock', () => {
     node = await openNode('clocks')
   }, 400_000)
   afterAll(async () => {
-    await kube(['delete', 'pod', POD, '-n', 'chaperone-test-agents', '--wait=false', '--ignore-not-found'])
+    await kube(['delete', 'pod', POD, '-n', AGENTS, '--wait=false', '--ignore-not-found'])
     await node?.[Symbol.asyncDispose]()
     await vendor?.[Symbol.asyncDispose]()
     await withoutWebhookCa()

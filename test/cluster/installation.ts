@@ -18,8 +18,10 @@ import { apply, get, helm, kube, run } from './kubectl.ts'
 import { assemblePostgresImage } from './postgres/postgres-image.ts'
 
 export const SYSTEM = 'chaperone-system'
-/** Whose Secrets the operator may read; the tests' Gateways live there. */
-export const AGENTS = 'chaperone-test-agents'
+/** Namespaces whose Secrets the operator may read. */
+const AGENT_NAMESPACES = ['chaperone-test-agents', 'chaperone-test-sandboxes'] as const
+/** Namespace of the Gateways and agents of a file: the first one, unless the group of the file has one of its own. */
+export const AGENTS = process.env['CHAPERONE_TEST_NAMESPACE'] ?? AGENT_NAMESPACES[0]
 /** Secret with the URL of the database of `frozenVersion`. */
 const UPGRADED_DATABASE = 'database-upgraded'
 const ROOT = join(import.meta.dirname, '../..')
@@ -60,7 +62,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     return `postgres://${username}:${password}@${environment.hostAddress}:${port}${pathname}`
   }
   await apply(
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: AGENTS } },
+    ...AGENT_NAMESPACES.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
     secret(SYSTEM, 'database', { url: fromPods(url) }),
     secret(SYSTEM, UPGRADED_DATABASE, { url: fromPods(upgradedUrl) }),
   )
@@ -74,7 +76,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   provide('installation', installation)
   return async () => {
     await Promise.all([
-      kube(['delete', 'namespace', AGENTS, '--ignore-not-found', '--timeout=90s']),
+      kube(['delete', 'namespace', ...AGENT_NAMESPACES, '--ignore-not-found', '--timeout=90s']),
       uninstall(),
     ])
     // Made by the chart's job and kept on purpose; the database that they belong to ends here.
@@ -254,7 +256,8 @@ async function chartValues(image: string, databasePort: string): Promise<readonl
     'image.pullPolicy': 'Never',
     'postgres.image': postgresImage(image),
     'database.urlSecret.name': 'database',
-    'secretNamespaces[0]': AGENTS,
+    'secretNamespaces[0]': AGENT_NAMESPACES[0],
+    'secretNamespaces[1]': AGENT_NAMESPACES[1],
     'networkPolicy.apiServerPorts[0]': '443',
     'networkPolicy.apiServerPorts[1]': String(api?.ports[0]?.port ?? 6443),
     'networkPolicy.controlPlaneEgressPorts[0]': databasePort,
