@@ -3,14 +3,14 @@ import { cpSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { baseLayers } from '../../scripts/release/base-layers.ts'
 import { packTree } from '../../scripts/release/file-tree.ts'
-import { IMAGE_RUN, ownArchitecture, programTree } from '../../scripts/release/image-layers.ts'
+import { IMAGE_RUN, programTree } from '../../scripts/release/image-layers.ts'
 import { imageLayout, layerOf } from '../../scripts/release/oci-layout.ts'
 import { replacePrograms } from '../skew/frozen-image.ts'
 import { eventually } from '../support/eventually.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { IS_FULL } from '../support/proof.ts'
+import { cachedBaseLayers } from './base-layer-cache.ts'
 import { moveClocksOf } from './clocks/clock-programs.ts'
 import { CONTROL_PLANE_SHIFTS_MS, OPERATOR_SHIFTS_MS, SHIFTS_VARIABLE } from './clocks/shifts.ts'
 import { type ClusterEnvironment, clusterEnvironment } from './environment.ts'
@@ -193,7 +193,7 @@ async function loadImages({ imageLoader }: ClusterEnvironment, image: string): P
   let loading: Promise<void> = Promise.resolve()
   try {
     const building = run(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', dist], '')
-    const { architecture, layers } = await baseLayers(ownArchitecture(), join(folder, 'base'), 0)
+    const { architecture, layers } = await cachedBaseLayers(join(folder, 'base'))
     const built = await building
     if (built.code !== 0) throw new Error(`the image's folder was not built: ${built.stderr}`)
     assemblePostgresImage(join(dist, 'postgres-image'))
