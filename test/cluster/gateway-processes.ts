@@ -17,14 +17,15 @@ import { SYSTEM } from './installation.ts'
 import { get } from './kubectl.ts'
 import { kubeTools } from './tools/kube-tools.ts'
 
-/** Name of the gateway, of its agent and of its connector. */
+/** Name of the gateway and of its connector, and beginning of the names of its agents. */
 const NAME = 'beside'
 const HOST = 'api.beside.test'
 /** Processes that start at once. */
 const AT_A_TIME = 4
-const ASK_EVERY_MS = 250
+/** An agent has 120 requests a minute, the default of a Gateway. */
+const ASK_EVERY_MS = 600
 
-/** Gateway processes on this machine that are enrolled with the control plane of the cluster, and an agent for each. */
+/** Gateway processes on this machine that are enrolled with the control plane of the cluster, each with an agent of its own. */
 export type GatewayProcesses = AsyncDisposable & {
   /** Resident memory of each process in MiB. */
   memoryMib(): readonly number[]
@@ -38,7 +39,7 @@ type Answer = { readonly at: number; readonly status: number }
 type Process = AsyncDisposable & { readonly pid: number; readonly answers: readonly Answer[] }
 
 /**
- * Creates a gateway with an agent through the API, enrols that many processes with its token, and has the agent call through
+ * Creates a gateway with its agents through the API, enrols that many processes with its token, and has an agent call through
  * each of them. Resolves when all calls are answered 200.
  */
 export async function startGatewayProcesses(plane: ControlPlane, count: number): Promise<GatewayProcesses> {
@@ -47,14 +48,14 @@ export async function startGatewayProcesses(plane: ControlPlane, count: number):
   const tools = await kubeTools()
   const kubectl = createKubectl([], { ...process.env, KUBECTL: tools?.kubectl })
   const forward = await kubectl.forward(SYSTEM, 'chaperone-control-plane', 443)
-  const { token, key } = await enrol(plane, recorder.port)
-  writeFileSync(join(folder, 'enrol.token'), token)
+  writeFileSync(join(folder, 'enrol.token'), await enrol(plane, recorder.port))
   writeFileSync(join(folder, 'control-plane.crt'), await controlPlaneCa())
-  const places = Array.from({ length: count }, (_, at) => join(folder, String(at)))
-  const proxyAuthorization = `Basic ${Buffer.from(`${NAME}:${key}`).toString('base64')}`
-  const start = (place: string) =>
-    startProcess({ folder, place, proxyAuthorization, planeUrl: `https://localhost:${forward.port}` })
-  const processes = await queueLookups(places, AT_A_TIME, start)
+  const names = Array.from({ length: count }, (_, at) => `${NAME}-${at}`)
+  const planeUrl = `https://localhost:${forward.port}`
+  const processes = await queueLookups(names, AT_A_TIME, async (name) => {
+    const proxyAuthorization = await createAgent(plane, name)
+    return startProcess({ folder, place: join(folder, name), proxyAuthorization, planeUrl })
+  })
   const all: GatewayProcesses = {
     memoryMib: () => processes.map(({ pid }) => Math.round(rssMib(pid).now)),
     since(startMs, status) {
@@ -77,12 +78,12 @@ export async function startGatewayProcesses(plane: ControlPlane, count: number):
   return all
 }
 
-/** Resolves with the token that enrols processes, and the key of the agent. */
-async function enrol(plane: ControlPlane, upstreamPort: number) {
-  type Reply = { readonly gateway_token: string | null; readonly api_key: string | null }
-  const reply = await plane.call<Reply>('POST', '/api/dashboard/gateway', {
+type Reply = { readonly gateway_token: string | null; readonly api_key: string | null }
+
+/** Creates the gateway. Resolves with the token that enrols its processes. */
+async function enrol(plane: ControlPlane, upstreamPort: number): Promise<string> {
+  const { gateway_token: token } = await plane.call<Reply>('POST', '/api/dashboard/gateway', {
     gateway: { name: NAME, enforcementLevel: 'full_enforce' },
-    agent: { name: NAME, create: true },
     connectors: [
       {
         ...{ type: 'generic', name: NAME, token: 'credential-of-the-processes', domains: [HOST] },
@@ -91,9 +92,15 @@ async function enrol(plane: ControlPlane, upstreamPort: number) {
       },
     ],
   })
-  if (reply.gateway_token === null || reply.api_key === null)
-    throw new Error(`the database has a gateway ${NAME} of an earlier run`)
-  return { token: reply.gateway_token, key: reply.api_key }
+  if (token === null) throw new Error(`the database has a gateway ${NAME} of an earlier run`)
+  return token
+}
+
+/** Creates an agent of the gateway. Resolves with its Proxy-Authorization. */
+async function createAgent(plane: ControlPlane, name: string): Promise<string> {
+  const body = { gateway: { name: NAME }, agent: { name, create: true } }
+  const { api_key: key } = await plane.call<Reply>('POST', '/api/dashboard/gateway', body)
+  return `Basic ${Buffer.from(`${name}:${key ?? ''}`).toString('base64')}`
 }
 
 async function controlPlaneCa(): Promise<string> {
