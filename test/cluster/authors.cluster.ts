@@ -27,7 +27,7 @@ let node: NodeAccess
 beforeAll(async () => {
   await install(inject('installation'))
   vendor = await startVendor(GATEWAY, { egress: { allowedHosts: [ALLOWED] } })
-  node = await openNode()
+  node = await openNode('authors')
 })
 afterAll(async () => {
   await node?.[Symbol.asyncDispose]()
@@ -99,37 +99,6 @@ describe('the user of an image', () => {
     const numeric = { securityContext: { runAsNonRoot: true, runAsUser: 1000 } }
     await apply(agentPod('strict', 'authors-strict', { spec: numeric }))
     await running('strict')
-  })
-})
-
-test('deleted objects of the guard are created again, with an Event', async () => {
-  const objects = [
-    ['mutatingwebhookconfiguration', 'chaperone-injector'],
-    ['validatingadmissionpolicy', 'chaperone-pods'],
-    ['validatingadmissionpolicybinding', 'chaperone-pods'],
-    ['configmap', 'chaperone-control-plane-ca', AGENTS],
-  ] as const
-  type Stored = { readonly metadata: { readonly uid: string } }
-  const stored = () => Promise.all(objects.map(([kind, name, place]) => get<Stored>(kind, name, place)))
-  const before = await stored()
-  await kube(['delete', '--wait=false', ...objects.slice(0, 3).map(([kind, name]) => `${kind}/${name}`)])
-  await kube(['delete', '--wait=false', 'configmap/chaperone-control-plane-ca', '-n', AGENTS])
-  await eventually('the guard is back', async () => {
-    const found = await stored()
-    const isNew = found.every((one, at) => one !== null && one.metadata.uid !== before[at]?.metadata.uid)
-    return isNew ? true : null
-  })
-  await eventually('a governed pod is injected again', async () => {
-    const pod = JSON.stringify(agentPod('again', GATEWAY))
-    const { stdout } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], pod)
-    return stdout.includes('chaperone-proxy') ? true : null
-  })
-  const named = ['get', 'events', '-A', '--field-selector=reason=GuardDeleted', '-o']
-  const kinds = '{range .items[*]}{.involvedObject.kind}{"\\n"}{end}'
-  const wanted = ['ConfigMap', 'MutatingWebhookConfiguration', 'ValidatingAdmissionPolicy']
-  await eventually('an Event each', async () => {
-    const about = (await kube([...named, `jsonpath=${kinds}`])).split('\n')
-    return [...wanted, 'ValidatingAdmissionPolicyBinding'].every((kind) => about.includes(kind)) ? true : null
   })
 })
 

@@ -1,21 +1,27 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { baseLayers } from '../../scripts/release/base-layers.ts'
 import { packTree } from '../../scripts/release/file-tree.ts'
-import { IMAGE_RUN, ownArchitecture, programTree } from '../../scripts/release/image-layers.ts'
+import { IMAGE_RUN, programTree } from '../../scripts/release/image-layers.ts'
 import { imageLayout, layerOf } from '../../scripts/release/oci-layout.ts'
 import { replacePrograms } from '../skew/frozen-image.ts'
+import { eventually } from '../support/eventually.ts'
 import { startPostgres } from '../support/postgres.ts'
+import { IS_FULL } from '../support/proof.ts'
+import { cachedBaseLayers } from './base-layer-cache.ts'
+import { moveClocksOf } from './clocks/clock-programs.ts'
+import { CONTROL_PLANE_SHIFTS_MS, OPERATOR_SHIFTS_MS, SHIFTS_VARIABLE } from './clocks/shifts.ts'
 import { type ClusterEnvironment, clusterEnvironment } from './environment.ts'
 import { apply, get, helm, kube, run } from './kubectl.ts'
 import { assemblePostgresImage } from './postgres/postgres-image.ts'
 
 export const SYSTEM = 'chaperone-system'
-/** Whose Secrets the operator may read; the tests' Gateways live there. */
-export const AGENTS = 'chaperone-test-agents'
+/** Namespaces whose Secrets the operator may read. */
+const AGENT_NAMESPACES = ['chaperone-test-agents', 'chaperone-test-sandboxes'] as const
+/** Namespace of the Gateways and agents of a file: the first one, unless the group of the file has one of its own. */
+export const AGENTS = process.env['CHAPERONE_TEST_NAMESPACE'] ?? AGENT_NAMESPACES[0]
 /** Secret with the URL of the database of `frozenVersion`. */
 const UPGRADED_DATABASE = 'database-upgraded'
 const ROOT = join(import.meta.dirname, '../..')
@@ -43,18 +49,20 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const environment = clusterEnvironment()
   const image = `chaperone:test-${randomBytes(4).toString('hex')}`
   const startedAt = performance.now()
-  await loadImages(environment, image)
+  const [postgres] = await Promise.all([
+    startPostgres(),
+    restrictedNamespace(SYSTEM),
+    loadImages(environment, image),
+  ])
   console.log(`images built and loaded after ${Math.round((performance.now() - startedAt) / 1_000)} s`)
-  const postgres = await startPostgres()
   const { url, adminUrl } = await postgres.createDatabase()
   const { url: upgradedUrl } = await postgres.createDatabase()
   const fromPods = (local: string) => {
     const { username, password, port, pathname } = new URL(local)
     return `postgres://${username}:${password}@${environment.hostAddress}:${port}${pathname}`
   }
-  await restrictedNamespace(SYSTEM)
   await apply(
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: AGENTS } },
+    ...AGENT_NAMESPACES.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })),
     secret(SYSTEM, 'database', { url: fromPods(url) }),
     secret(SYSTEM, UPGRADED_DATABASE, { url: fromPods(upgradedUrl) }),
   )
@@ -68,7 +76,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   provide('installation', installation)
   return async () => {
     await Promise.all([
-      kube(['delete', 'namespace', AGENTS, '--ignore-not-found', '--timeout=90s']),
+      kube(['delete', 'namespace', ...AGENT_NAMESPACES, '--ignore-not-found', '--timeout=90s']),
       uninstall(),
     ])
     // Made by the chart's job and kept on purpose; the database that they belong to ends here.
@@ -86,6 +94,20 @@ export function frozenVersion(installation: Installation): Pick<Installation, 'v
   return { values: [...values, '--set', `image.repository=${frozenImage(installation.image).split(':')[0]}`] }
 }
 
+/** The programs of this tree with clocks that SIGUSR2 moves (`clocks/moved-clock.ts`). The image exists in the full proof only. */
+export function movedClocks({ image, values }: Installation): Pick<Installation, 'values'> {
+  const shifts = [
+    ['operator', OPERATOR_SHIFTS_MS],
+    ['controlPlane', CONTROL_PLANE_SHIFTS_MS],
+  ] as const
+  const variables = shifts.flatMap(([component, shiftsMs]) => [
+    ...['--set-string', `${component}.extraEnv[0].name=${SHIFTS_VARIABLE}`],
+    ...['--set-string', `${component}.extraEnv[0].value=${shiftsMs}`],
+  ])
+  const repository = clockImage(image).split(':')[0]
+  return { values: [...values, '--set', `image.repository=${repository}`, ...variables] }
+}
+
 /** The programs of this tree on the database of `frozenVersion`. */
 export function upgradedVersion({ values }: Installation): Pick<Installation, 'values'> {
   return { values: [...values, '--set', `database.urlSecret.name=${UPGRADED_DATABASE}`] }
@@ -93,9 +115,32 @@ export function upgradedVersion({ values }: Installation): Pick<Installation, 'v
 
 /**
  * Installs the chart, or waits for the installation that is there if it has these values: an upgrade would run the chart's
- * jobs and change nothing.
+ * jobs and change nothing. Of files that run at the same time one installs, and the others wait for it: helm refuses a second
+ * operation.
  */
 export async function install({ values }: Pick<Installation, 'values'>): Promise<void> {
+  // The tag is that of this run, so the lock of an interrupted run does no harm.
+  const tag = values.find((value) => value.startsWith('image.tag=')) ?? ''
+  const lock = join(tmpdir(), `chaperone-${tag}.lock`)
+  await eventually('no other file installs', () => (isCreated(lock) ? true : null), 300_000)
+  try {
+    await installNow(values)
+  } finally {
+    rmdirSync(lock)
+  }
+}
+
+function isCreated(folder: string): boolean {
+  try {
+    mkdirSync(folder)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function installNow(values: readonly string[]): Promise<void> {
   const digest = createHash('sha256').update(JSON.stringify(values)).digest('hex')
   const release = await releaseUid()
   if (release !== '' && (await installedBefore()) === `${digest} ${release}`) {
@@ -148,7 +193,7 @@ async function loadImages({ imageLoader }: ClusterEnvironment, image: string): P
   let loading: Promise<void> = Promise.resolve()
   try {
     const building = run(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', dist], '')
-    const { architecture, layers } = await baseLayers(ownArchitecture(), join(folder, 'base'), 0)
+    const { architecture, layers } = await cachedBaseLayers(join(folder, 'base'))
     const built = await building
     if (built.code !== 0) throw new Error(`the image's folder was not built: ${built.stderr}`)
     assemblePostgresImage(join(dist, 'postgres-image'))
@@ -168,6 +213,11 @@ async function loadImages({ imageLoader }: ClusterEnvironment, image: string): P
     }
     await load('image', image)
     await load('postgres-image', postgresImage(image))
+    if (IS_FULL) {
+      cpSync(join(dist, 'image'), join(dist, 'clock-image'), { recursive: true })
+      moveClocksOf(join(dist, 'clock-image'))
+      await load('clock-image', clockImage(image))
+    }
     replacePrograms(join(dist, 'image'))
     await load('image', frozenImage(image))
     await loading
@@ -180,6 +230,10 @@ async function loadImages({ imageLoader }: ClusterEnvironment, image: string): P
 /** Takes the place of the official image, which the cluster may not be able to pull. */
 function postgresImage(image: string): string {
   return image.replace(':', '-postgres:')
+}
+
+function clockImage(image: string): string {
+  return image.replace(':', '-clock:')
 }
 
 function frozenImage(image: string): string {
@@ -202,7 +256,8 @@ async function chartValues(image: string, databasePort: string): Promise<readonl
     'image.pullPolicy': 'Never',
     'postgres.image': postgresImage(image),
     'database.urlSecret.name': 'database',
-    'secretNamespaces[0]': AGENTS,
+    'secretNamespaces[0]': AGENT_NAMESPACES[0],
+    'secretNamespaces[1]': AGENT_NAMESPACES[1],
     'networkPolicy.apiServerPorts[0]': '443',
     'networkPolicy.apiServerPorts[1]': String(api?.ports[0]?.port ?? 6443),
     'networkPolicy.controlPlaneEgressPorts[0]': databasePort,

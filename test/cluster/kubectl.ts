@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { readObject } from './api-server.ts'
 import { kubeTools } from './tools/kube-tools.ts'
 
 export type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string }
@@ -42,10 +43,8 @@ export async function refusalOf(...objects: readonly KubeObject[]): Promise<stri
 }
 
 /** An object as the API server has it; null when there is none. */
-export async function get<T>(kind: string, name: string, namespace?: string): Promise<T | null> {
-  const place = namespace === undefined ? [] : ['-n', namespace]
-  const found = await kube(['get', kind, name, ...place, '--ignore-not-found', '-o', 'json'])
-  return found === '' ? null : (JSON.parse(found) as T)
+export function get<T>(kind: string, name: string, namespace?: string): Promise<T | null> {
+  return readObject<T>(kind, name, namespace)
 }
 
 /**

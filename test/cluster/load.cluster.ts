@@ -1,3 +1,4 @@
+import { freemem } from 'node:os'
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import {
@@ -11,12 +12,15 @@ import {
   type Vendor,
   WATCHER,
 } from './agents.ts'
+import { type ControlPlane, openControlPlane } from './control-plane.ts'
+import { type GatewayProcesses, startGatewayProcesses } from './gateway-processes.ts'
 import { AGENTS, install } from './installation.ts'
 import { apply, kube } from './kubectl.ts'
 import { SIZES } from './sizes.ts'
 
 const GATEWAY = 'load'
-const { stoppedAgents: SIDECARS, stops: ROUNDS, starts: STARTS, startsAtATime: AT_A_TIME } = SIZES
+const { stoppedAgents: SIDECARS, stoppedProcesses: PROCESSES, stops: ROUNDS } = SIZES
+const { starts: STARTS, startsAtATime: AT_A_TIME } = SIZES
 let vendor: Vendor
 
 beforeAll(async () => {
@@ -32,43 +36,94 @@ afterAll(async () => {
   await vendor?.[Symbol.asyncDispose]()
 })
 
-const title = `kubectl patch stops ${SIDECARS} agents, half of them within a second and the last within three`
-test(title, { timeout: 700_000 }, async () => {
+const title = `kubectl patch stops ${SIDECARS} agents`
+test(`${title}; the kill switch of the installation also stops ${PROCESSES} processes beside them`, {
+  timeout: 1_500_000,
+}, async () => {
+  await startWatchers()
+  await using plane = await openControlPlane()
+  await using beside = await startGatewayProcesses(plane, PROCESSES)
+  printMemory(beside.memoryMib())
+  const rounds: number[][] = []
+  const besideSince = Date.now()
+  for (let round = 0; round < ROUNDS; round++) {
+    const { patchMs, delays } = await stopByPatch()
+    console.log(`from kubectl patch, which took ${patchMs}, to the first refusal, ms: ${delays.join(' ')}`)
+    rounds.push(delays)
+  }
+  const all = rounds.flat().sort((a, b) => a - b)
+  console.log(`of ${all.length}: median ${all[all.length >> 1]} ms, the last ${all.at(-1)} ms`)
+  // Their gateway is another one.
+  expect(beside.changesSince(besideSince)).toBe(0)
+  await stopEverything(plane, beside)
+})
+
+/** Starts the agents that call all the time. Resolves when each is answered 200. */
+async function startWatchers(): Promise<void> {
   const names = Array.from({ length: SIDECARS }, (_, at) => `watcher-${at}`)
   const pods = names.map((name) => {
     const pod = agentPod(name, GATEWAY, { command: ['node', '-e', WATCHER] })
     return { ...pod, metadata: { ...pod.metadata, labels: { load: 'yes' } } }
   })
+  const startedAt = Date.now()
   await apply(...pods)
-  await kube(['wait', '-n', AGENTS, '--for=condition=Ready', '--timeout=400s', 'pod', '-l', 'load=yes'])
+  await kube(['wait', '-n', AGENTS, '--for=condition=Ready', '--timeout=900s', 'pod', '-l', 'load=yes'])
   await running(...names)
+  console.log(`${SIDECARS} pods are Ready after ${Math.round((Date.now() - startedAt) / 1_000)} s`)
   await inForce(GATEWAY)
   await eventually(
     'all agents are served',
     async () => ((await since(0, '200')) === null ? null : true),
     60_000,
   )
-  const rounds: number[][] = []
-  for (let round = 0; round < ROUNDS; round++) {
-    const startedAt = Date.now()
-    await setKillSwitch(true)
-    const patchMs = Date.now() - startedAt
-    // One process that waits: asking again and again would take the cores that the kill switch needs.
-    // The counts are written at most every 10 s.
-    const confirmed = `--for=jsonpath={.status.gateways.killed}=${SIDECARS}`
-    await kube(['wait', 'cgw', GATEWAY, '-n', AGENTS, '--for=condition=KillSwitchActive', '--timeout=60s'])
-    await kube(['wait', 'cgw', GATEWAY, '-n', AGENTS, confirmed, '--timeout=60s'])
-    const stopped = await eventually('all agents are refused', () => since(startedAt, '403'))
-    const delays = stopped.map((at) => at - startedAt).sort((a, b) => a - b)
-    console.log(`from kubectl patch, which took ${patchMs}, to the first refusal, ms: ${delays.join(' ')}`)
-    rounds.push(delays)
-    const liftedAt = Date.now()
-    await setKillSwitch(false)
-    await eventually('all agents are served again', () => since(liftedAt, '200'))
+}
+
+function printMemory(mib: readonly number[]): void {
+  const sorted = [...mib].sort((a, b) => a - b)
+  const free = Math.round(freemem() / 2 ** 30)
+  console.log(
+    `resident memory of ${mib.length} processes, MiB: ${sorted[0]} to ${sorted.at(-1)}; free of this machine, GiB: ${free}`,
+  )
+}
+
+/** Sets the kill switch of the Gateway until all its agents are refused, and lifts it until all are served again. */
+async function stopByPatch() {
+  const startedAt = Date.now()
+  await setKillSwitch(true)
+  const patchMs = Date.now() - startedAt
+  // One process that waits: asking again and again would take the cores that the stop needs.
+  // The counts are written at most every 10 s.
+  const confirmed = `--for=jsonpath={.status.gateways.killed}=${SIDECARS}`
+  await kube(['wait', 'cgw', GATEWAY, '-n', AGENTS, '--for=condition=KillSwitchActive', '--timeout=60s'])
+  await kube(['wait', 'cgw', GATEWAY, '-n', AGENTS, confirmed, '--timeout=60s'])
+  const stopped = await eventually('all agents are refused', () => since(startedAt, '403'))
+  const liftedAt = Date.now()
+  await setKillSwitch(false)
+  await eventually('all agents are served again', () => since(liftedAt, '200'))
+  return { patchMs, delays: stopped.map((at) => at - startedAt).sort((a, b) => a - b) }
+}
+
+/** Sets the kill switch of the installation through the API: pods and processes acknowledge and refuse. */
+async function stopEverything(plane: ControlPlane, beside: GatewayProcesses): Promise<void> {
+  const path = '/api/dashboard/kill-switch'
+  type Reply = {
+    readonly acknowledged: { readonly acked: number; readonly total: number; readonly ms: number }
   }
-  const all = rounds.flat().sort((a, b) => a - b)
-  console.log(`of ${all.length}: median ${all[all.length >> 1]} ms, the last ${all.at(-1)} ms`)
-})
+  const startedAt = Date.now()
+  const { acknowledged } = await plane.call<Reply>('POST', path, { active: true, reason: 'drill' })
+  const inPods = await eventually('all pods refuse', () => since(startedAt, '403'))
+  const outside = await eventually('all processes refuse', () => beside.since(startedAt, 403))
+  const delays = [...inPods, ...outside].map((at) => at - startedAt).sort((a, b) => a - b)
+  console.log(
+    `kill switch of the installation: ${acknowledged.acked} of ${acknowledged.total} acknowledged in ${acknowledged.ms} ms; to the first refusal, ms: median ${delays[delays.length >> 1]}, the last ${delays.at(-1)}`,
+  )
+  const liftedAt = Date.now()
+  await plane.call('POST', path, { active: false })
+  await eventually('all pods serve again', () => since(liftedAt, '200'))
+  await eventually('all processes serve again', () => beside.since(liftedAt, 200))
+  expect(acknowledged.acked).toBe(acknowledged.total)
+  expect(acknowledged.total).toBeGreaterThanOrEqual(SIDECARS + PROCESSES)
+}
 
 async function setKillSwitch(active: boolean): Promise<void> {
   const patch = { spec: { killSwitch: { active, ...(active && { reason: 'drill' }) } } }

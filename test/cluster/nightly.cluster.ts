@@ -19,7 +19,7 @@ describe.runIf(IS_FULL)('at full size', () => {
       rateLimit: { requestsPerMinute: 100_000 },
       agents: { startOnlyWithRules: true },
     })
-    node = await openNode()
+    node = await openNode('nightly')
   }, 300_000)
   afterAll(async () => {
     await kube([

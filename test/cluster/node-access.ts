@@ -2,7 +2,6 @@ import { inject } from 'vitest'
 import { AGENTS } from './installation.ts'
 import { apply, exec, get, kube } from './kubectl.ts'
 
-const NAMESPACE = 'chaperone-test-node'
 const POD = 'node-access'
 
 /** What root of the node can do, and nobody by the cluster's API: faults, not attacks. */
@@ -19,6 +18,8 @@ export type NodeAccess = AsyncDisposable & {
   writeSeccompProfile(name: string, profile: object): Promise<void>
   /** What the proxy's process holds in memory, in MiB. */
   proxyMemoryMib(pod: string): Promise<number>
+  /** Sends SIGUSR2 to every process of the node whose command line has the file `app/bin/FILE`. */
+  moveClocks(file: 'operator.js' | 'controlplane.js' | 'sidecar.cjs'): Promise<void>
   /** What the larger of the operators' processes holds in memory, in MiB. */
   operatorMemoryMib(): Promise<number>
 }
@@ -29,7 +30,10 @@ export async function proxyUidOf(pod: string): Promise<number> {
   return Number(found?.metadata.annotations['chaperone.dev/proxy-uid'])
 }
 
-export async function openNode(): Promise<NodeAccess> {
+/** `file`: name of the test file, because another file may have a pod of its own at the same time. */
+export async function openNode(file: string): Promise<NodeAccess> {
+  const namespace = `chaperone-test-node-${file}`
+  const place = { pod: POD, namespace }
   // The product's image has no tools. That of agents has a shell and nsenter.
   const { agentImage: image } = inject('installation').environment
   const agent = {
@@ -38,11 +42,11 @@ export async function openNode(): Promise<NodeAccess> {
     volumeMounts: [{ name: 'seccomp', mountPath: '/seccomp' }],
   }
   await apply(
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
     {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name: POD, namespace: NAMESPACE },
+      metadata: { name: POD, namespace },
       spec: {
         ...{ hostPID: true, terminationGracePeriodSeconds: 0, containers: [agent] },
         volumes: [
@@ -51,13 +55,13 @@ export async function openNode(): Promise<NodeAccess> {
       },
     },
   )
-  await kube(['wait', `pod/${POD}`, '-n', NAMESPACE, '--for=condition=Ready', '--timeout=60s'])
+  await kube(['wait', `pod/${POD}`, '-n', namespace, '--for=condition=Ready', '--timeout=60s'])
 
   /** Runs a shell command for the proxy's process `$1`. */
   async function atProxy(pod: string, command: string): Promise<string> {
     const uid = await proxyUidOf(pod)
     const find = `for p in /proc/[0-9]*; do if [ "$(stat -c %u $p 2>/dev/null)" = ${uid} ]; then set -- \${p#/proc/}; ${command}; exit; fi; done; exit 1`
-    const { code, stdout, stderr } = await exec({ pod: POD, namespace: NAMESPACE }, ['sh', '-c', find])
+    const { code, stdout, stderr } = await exec(place, ['sh', '-c', find])
     if (code !== 0) throw new Error(`no process of uid ${uid}, or: ${stderr}`)
     return stdout
   }
@@ -79,25 +83,32 @@ export async function openNode(): Promise<NodeAccess> {
     },
     async writeSeccompProfile(name, profile) {
       const write = `cat > /seccomp/${name} <<'END'\n${JSON.stringify(profile)}\nEND`
-      const { code, stderr } = await exec({ pod: POD, namespace: NAMESPACE }, ['sh', '-c', write])
+      const { code, stderr } = await exec(place, ['sh', '-c', write])
       if (code !== 0) throw new Error(stderr)
     },
     async proxyMemoryMib(pod) {
       const [, kib = ''] = /^VmRSS:\s+(\d+)/m.exec(await atProxy(pod, 'cat /proc/$1/status')) ?? []
       return Math.round(Number(kib) / 1_024)
     },
+    async moveClocks(file) {
+      // The brackets keep the shell itself, whose command line has this text, out.
+      const pattern = `app/bin/[${file[0]}]${file.slice(1)}`
+      const move = `n=0; for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline 2> /dev/null | grep -q '${pattern}'; then kill -USR2 \${p#/proc/} && n=$((n + 1)); fi; done; test $n -gt 0`
+      const { code, stderr } = await exec(place, ['sh', '-c', move])
+      if (code !== 0) throw new Error(`no process of ${file} runs on the node, or: ${stderr}`)
+    },
     async operatorMemoryMib() {
       // The brackets keep the shell itself, whose command line has this text, out.
       const find =
         'for p in /proc/[0-9]*; do if tr "\\0" " " < $p/cmdline | grep -q "bin/[o]perator.js"; then cat $p/status; fi; done 2> /dev/null'
-      const { stdout } = await exec({ pod: POD, namespace: NAMESPACE }, ['sh', '-c', find])
+      const { stdout } = await exec(place, ['sh', '-c', find])
       const held = [...stdout.matchAll(/^VmRSS:\s+(\d+)/gm)].map(([, kib]) => Number(kib))
       if (held.length === 0) throw new Error('no operator runs on the node')
       return Math.round(Math.max(...held) / 1_024)
     },
     async [Symbol.asyncDispose]() {
       // The next file would otherwise find the pod of this one, which is Ready until it is deleted.
-      await kube(['delete', 'namespace', NAMESPACE, '--timeout=120s'])
+      await kube(['delete', 'namespace', namespace, '--timeout=120s'])
     },
   }
 }

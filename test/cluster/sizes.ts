@@ -10,6 +10,8 @@ export const SIZES = {
   startsAtATime: 10,
   /** Agents that a kill switch stops. A node for 100 admits more pods than the 110 that are its default. */
   stoppedAgents: size(20, 100),
+  /** Gateway processes on this machine that a kill switch stops beside them. */
+  stoppedProcesses: size(2, 100),
   /** Sidecars that start at once while the control plane has 0.2 CPU. */
   starved: 28,
   /** Pods of others, without a Gateway. */
