@@ -60,7 +60,10 @@ export type BodyView =
  * candidate applies.
  */
 export type Named = {
-  /** Number of tools in a model request that the agent itself runs. They have no action of their own. */
+  /**
+   * Number of function tools in a model request. The agent executes them itself, so they have no actions of their
+   * own.
+   */
   readonly functionTools?: number
 } & (
   | {

@@ -131,7 +131,7 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly Bypa
   const isShared = ({ conditions }: GatewayProcess) => conditions.includes('BypassDetected/ProxyUser')
   const isBroken = ({ conditions }: GatewayProcess) => conditions.includes('BypassDetected')
   const sharing = processes.filter(isShared).map(nameOf)
-  // A sidecar that reports the former condition also reports the latter, which older operators read.
+  // A sidecar that reports `BypassDetected/ProxyUser` also reports `BypassDetected`, which older operators read.
   const broken = processes.filter((each) => isBroken(each) && !isShared(each)).map(nameOf)
   const findings: readonly Finding[] = [
     ['PodWithoutSidecar', NO_SIDECAR, podsWith('ungoverned'), 'restart them'],

@@ -6,9 +6,12 @@ import type { ProviderAct, ProviderKind } from './kinds.ts'
 import { isInline, listedHost, reachedHost } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 
-/** Maximum number of acts of a request, in which all answers to questions of the provider count once. */
+/** Maximum number of acts of a request. All answers to questions of the provider together count as one act. */
 const MAX_PROVIDER_ACTS = 64
-/** Maximum number of these answers. A conversation that the caller sends in full repeats its old answers. */
+/**
+ * Maximum number of answers to questions of the provider. A conversation that the caller sends in full repeats its
+ * old answers.
+ */
 const MAX_ANSWERS = 256
 const NO_ACTS: readonly ProviderAct[] = []
 const NO_ROWS: readonly FieldRow[] = []
