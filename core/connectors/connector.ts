@@ -60,10 +60,7 @@ export type BodyView =
  * candidate applies.
  */
 export type Named = {
-  /**
-   * Number of function tools in a model request. The agent executes them itself, so they have no actions of their
-   * own.
-   */
+  /** Number of function tools in a model request. The agent executes them, so they have no actions. */
   readonly functionTools?: number
 } & (
   | {
