@@ -52,7 +52,7 @@ const ANSWER: ProviderKind = 'hosted_approval.answer'
 function tooMany(others: number, answers: number): Refusal {
   return refusal(
     'body_too_large',
-    `the request starts ${others} provider-side tools and fetches and answers ${answers} questions of the provider; start at most ${MAX_PROVIDER_ACTS} and answer at most ${MAX_ANSWERS} in one request`,
+    `the request causes ${others} acts of the provider, such as tools and fetches, and answers ${answers} questions of the provider; cause at most ${MAX_PROVIDER_ACTS} acts and answer at most ${MAX_ANSWERS} questions in one request`,
   )
 }
 
