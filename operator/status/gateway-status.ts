@@ -151,7 +151,8 @@ type Finding = readonly [ConditionReason<'BypassDetected'>, text: string, names:
 
 const NO_SIDECAR = 'pods that should be governed run without a sidecar'
 const CHANGED = 'the sidecar of pods was changed, or does not start first'
-const SHARED = 'another process of the pod runs as the user of the sidecar, so the traffic of that process is not captured'
+const SHARED =
+  'another process of the pod runs as the user of the sidecar, so the traffic of that process is not captured'
 const SET_USER = 'set securityContext.runAsUser of its containers'
 const BROKEN = 'the traffic capture of sidecars is broken'
 
