@@ -166,9 +166,9 @@ export const RecordSchema = z.object({
   method: z.string(),
   host: z.string().nullable(),
   path: z.string().nullable(),
-  /** The first 64 actions of a request with several, in order; absent for other requests. */
+  /** The first 64 actions of a request with several actions, in order. Absent for a request with one action. */
   action_details: z.array(RecordActionSchema).max(64).nullish(),
-  /** Number of tools in a model request that the agent itself runs (function tools). Absent if there are none. */
+  /** Number of function tools in a model request, which the agent executes itself. Absent if there are none. */
   function_tools: z.int().min(1).nullish(),
   /**
    * Owner of the handles in the request. If the owners differ, `foreign` and `unknown` take precedence over `own`.

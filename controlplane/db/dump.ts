@@ -13,8 +13,9 @@ export type DumpPart =
 
 const ROWS_AT_ONCE = 200
 /**
- * Tables that a dump omits: the migrations fill them, or the trigger of the table `traffic` does while the dump is loaded.
- * A dump that an earlier version made of this schema may have them; they are not loaded.
+ * Tables that a dump omits. Either the migrations fill them, or the trigger of the table `traffic` fills them while
+ * the dump is loaded. A dump that an earlier version made of the same schema may contain these tables; their rows
+ * are not loaded.
  */
 const NOT_DUMPED = [
   'schema_migrations',

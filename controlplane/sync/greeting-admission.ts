@@ -26,11 +26,10 @@ const MAX_DEFERRAL_MS = 10_000
 
 /**
  * Admits streams of gateway processes at a bounded rate. After a restart, thousands of processes connect within a
- * second. Each process needs its kill state and first heartbeat before it refuses high-risk actions (by default after
- * 30 s without a heartbeat).
- *
- * A token bucket with the burst of one second. Each refused stream reserves the next free slot, so that the retries of a
- * storm arrive at the admitted rate. Streams for which no slot within `MAX_WAIT_MS` is free wait for a random time.
+ * second. Each process needs its kill state and first heartbeat before it refuses high-risk actions (by default
+ * after 30 s without a heartbeat). A token bucket with a burst of one second bounds the rate. Each refused stream
+ * reserves the next free slot, so that the retries of a storm arrive at the admitted rate. A stream for which no
+ * slot within `MAX_WAIT_MS` is free waits for a random time.
  */
 export class GreetingAdmission implements Disposable {
   readonly #deps: GreetingAdmissionDeps

@@ -91,7 +91,7 @@ export type Hub = AsyncDisposable & {
    * returned function must be called when the stream closes.
    */
   open(owner: StreamOwner, sink: StreamSink): () => void
-  /** Must be called for each call of a sidecar. The session adopts a rotated token of its sidecar. */
+  /** Must be called for each call of a sidecar, so that the session adopts a rotated token of the sidecar. */
   seen(owner: SessionOwner): void
   /**
    * Delivers a message of a process to the replica that holds the stream of the process. Rejects when the message

@@ -60,7 +60,7 @@ export type BodyView =
  * candidate applies.
  */
 export type Named = {
-  /** Number of tools in a model request that the agent itself runs. They have no action of their own. */
+  /** Number of function tools in a model request. The agent executes them, so they have no actions. */
   readonly functionTools?: number
 } & (
   | {

@@ -63,7 +63,7 @@ export function resolveInterception(
     return chosen(
       'proxyEnv',
       LAYERS.isolated,
-      'interception auto chose proxyEnv, because the pod runs under gVisor: NetworkPolicy chaperone-proxy-env isolates the pod, and a program that ignores its proxy variables can reach what the sidecar can',
+      'interception auto chose proxyEnv, because the pod runs under gVisor: NetworkPolicy chaperone-proxy-env isolates the pod, so a program that ignores its proxy variables can reach only the addresses that the sidecar can reach',
     )
   if (autoAllows?.includes('proxyEnv') === true)
     return chosen(

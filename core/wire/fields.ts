@@ -125,7 +125,7 @@ export type QueryInput<S extends z.ZodObject> = {
     : z.input<S>[K]
 }
 
-/** The type with every property and list read-only, as a program that sends a reply has it. */
+/** The type with every property and list read-only. Senders of a reply use it. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? ReadonlyArray<DeepReadonly<Item>>
   : T extends object

@@ -23,8 +23,8 @@ export type WatchdogOptions = {
 export type BypassingPod = { readonly name: string; readonly kind: Exclude<Finding['kind'], 'outdated'> }
 
 /**
- * Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation. The key is `''`
- * without an annotation.
+ * Pods that bypass or can bypass their gateway, by `namespace/name` of the Gateway in their annotation. The key of
+ * pods without the annotation is `''`.
  */
 export type Bypassing = ReadonlyMap<string, readonly BypassingPod[]>
 
@@ -32,7 +32,7 @@ export type Sweep = {
   readonly bypassing: Bypassing
   /** Pods whose sidecar is not the installed version. */
   readonly outdated: readonly string[]
-  /** Resolves with the evictions that failed when all evictions have ended. Never rejects. */
+  /** Resolves after all evictions have ended, with the evictions that failed. Never rejects. */
   readonly evictions: Promise<readonly FailedEviction[]>
 }
 

@@ -92,7 +92,10 @@ function createChangeLog(log: Logger): SweepDeps['found'] {
   }
 }
 
-/** Returns a function that logs failed evictions when they change: a refusal can last until the budget of a pod is met. */
+/**
+ * Returns a function that logs failed evictions only when they change, because the API server can refuse an
+ * eviction for as long as the PodDisruptionBudget of the pod does not permit it.
+ */
 function createFailureLog(log: Logger): SweepDeps['failed'] {
   let logged = '[]'
   return (evictions) => {

@@ -131,7 +131,7 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly Bypa
   const isShared = ({ conditions }: GatewayProcess) => conditions.includes('BypassDetected/ProxyUser')
   const isBroken = ({ conditions }: GatewayProcess) => conditions.includes('BypassDetected')
   const sharing = processes.filter(isShared).map(nameOf)
-  // A sidecar that reports the former condition also reports the latter, which older operators read.
+  // A sidecar that reports `BypassDetected/ProxyUser` also reports `BypassDetected`, which older operators read.
   const broken = processes.filter((each) => isBroken(each) && !isShared(each)).map(nameOf)
   const findings: readonly Finding[] = [
     ['PodWithoutSidecar', NO_SIDECAR, podsWith('ungoverned'), 'restart them'],
@@ -151,7 +151,8 @@ type Finding = readonly [ConditionReason<'BypassDetected'>, text: string, names:
 
 const NO_SIDECAR = 'pods that should be governed run without a sidecar'
 const CHANGED = 'the sidecar of pods was changed, or does not start first'
-const SHARED = 'another process of the pod runs as the user of the sidecar, whose traffic is not captured'
+const SHARED =
+  'another process of the pod runs as the user of the sidecar, so the traffic of that process is not captured'
 const SET_USER = 'set securityContext.runAsUser of its containers'
 const BROKEN = 'the traffic capture of sidecars is broken'
 

@@ -34,7 +34,7 @@ export type GatewayFacts = {
   readonly notIsolatedIn: readonly string[]
   /** Pods whose sidecar has had no connection to the control plane for over 60 s. */
   readonly disconnected: readonly Disconnected[]
-  /** Pods that bypass their gateway, or can. */
+  /** Pods that bypass or can bypass their gateway. */
   readonly bypassing: readonly BypassingPod[]
   /** Fields that are below a floor of the installation. */
   readonly belowFloor: readonly FieldBelowFloor[]

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** A commit of this repository, extracted to a temporary folder. Disposing the value removes the folder. */
 export type Revision = Disposable & { readonly commit: string; readonly checkout: string }
 
-/** Extracts those of `paths` that a revision has, and installs the packages of its lockfile. */
+/** Extracts the files among `paths` that exist in a revision, and installs the packages of its lockfile. */
 export function checkOutRevision(revision: string, paths: readonly string[]): Revision {
   const commit = git('rev-parse', '--verify', `${revision}^{commit}`).toString().trim()
   const checkout = mkdtempSync(join(tmpdir(), 'chaperone-freeze-'))

@@ -84,13 +84,16 @@ function privateImports(file: SourceFile): Violation[] {
   })
 }
 
-/** Reports whether the module of a feature, as `feature/file.ts`, is offered to the file. */
+/** Reports whether the file `to` may import the module of a feature, given as `feature/file.ts`. */
 function isOffered(module: string, to: string): boolean {
   if (module in SURFACE || PUBLIC.includes(module.slice(module.indexOf('/') + 1))) return true
   return to === CONFIG && module.endsWith('/settings.ts')
 }
 
-/** The settings of the process are read by its features: `config.ts` imports the `settings.ts` of each. */
+/**
+ * `config.ts` imports the `settings.ts` of each feature, because each feature reads its own settings of the
+ * process.
+ */
 const CONFIG = 'controlplane/config.ts'
 
 /**
@@ -99,7 +102,7 @@ const CONFIG = 'controlplane/config.ts'
  */
 const COMPOSITION_ROOT = /^controlplane\/(controlplane|services|[a-z]+-services|routes)\.ts$/
 
-/** Reports whether the file is of the control plane, outside the features and the composition root. */
+/** Reports whether the file belongs to the control plane, but neither to a feature nor to the composition root. */
 function isBoundToFeatures(path: string): boolean {
   return path.startsWith('controlplane/') && !COMPOSITION_ROOT.test(path)
 }

@@ -14,7 +14,10 @@ export type ApiAnswer =
   | { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
   | { readonly status: number; readonly text: string }
 
-/** Returns the reply with status 200. `B` is its type in `core/wire`; it has no default, so that every reply has a type. */
+/**
+ * Returns the reply with status 200. `B` is the type of the reply in `core/wire`. Its default is `never`, so that a
+ * reply without a type does not compile.
+ */
 export function ok<B extends object = never>(body: DeepReadonly<NoInfer<B>>): ApiAnswer {
   return { status: 200, body: { ...body } }
 }

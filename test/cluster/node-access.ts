@@ -8,7 +8,7 @@ const POD = 'node-access'
 export type NodeAccess = AsyncDisposable & {
   /** Ends a proxy as a node that is short of memory would. */
   killProxy(pod: string): Promise<void>
-  /** A signal on which Node opens its inspector by default. */
+  /** Sends a signal on which Node by default opens its inspector. */
   askForInspector(pod: string): Promise<void>
   /** Takes the rules out of a pod's network. */
   dropRules(pod: string): Promise<void>

@@ -291,7 +291,10 @@ async function presentOwnerLink(): Promise<void> {
   await expect(controlPlane.call('POST', '/api/auth/register', body)).rejects.toThrow(/403/)
 }
 
-/** The certificate authority (CA) of the webhook is replaced every eight months, and here because its Secret was emptied. */
+/**
+ * Empties the Secret of the webhook, so that the operator replaces the certificate authority (CA). Otherwise, it
+ * replaces the CA every eight months.
+ */
 async function renewCa(): Promise<void> {
   const secret = ['secret', 'chaperone-webhook-ca', '-n', SYSTEM]
   const keys = async () =>

@@ -107,7 +107,7 @@ async function withdraw(invocation: Invocation, api: ApiClient, id: string): Pro
   const line =
     reply.status === 'pending'
       ? `${id} is pending: your answer no longer counts.`
-      : `${id} is ${reply.status}. Nothing passes by it any more.`
+      : `${id} is ${reply.status}. It no longer admits a request.`
   invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(reply) : line)
   return EXIT.ok
 }
@@ -212,7 +212,7 @@ function bodyLines({ unread_body, body_sha256 }: ApprovalCard): string[] {
 }
 
 const NOTHING_GRANTED =
-  'No request waited, so nothing was sent, and the agent has no more access than before. For access, approve its next request for access with --for, or add a permission.'
+  'No request waited for this approval, so the gateway sent nothing, and the agent has no more access than before. To give the agent access, approve its next access request with --for, or add a permission.'
 
 function answerLine(reply: z.infer<typeof Answered>): string {
   const { id, status, answered_groups, grant_id, access_request: isAccess } = reply

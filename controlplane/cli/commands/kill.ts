@@ -41,8 +41,8 @@ const KillState = replyFields<KillSwitchState>()(
     /** Names similar to the scope. Present when no object has the name in the scope. */
     nearest: z.array(z.string()).optional(),
     /**
-     * Cancellation of work that agents started at providers; absent for a lift, and when no connected gateway has
-     * reported any.
+     * Progress of cancelling the work that agents started at providers. Absent when the request lifts a kill
+     * switch, and when no connected gateway has reported such work.
      */
     hosted_work: HostedWork.optional(),
   }),

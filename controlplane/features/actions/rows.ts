@@ -14,8 +14,9 @@ export type ActionCounts = {
 }
 
 /**
- * Counts the requests that agents submitted to the v1 API or sent through gateways. Each request counts once. Reads the
- * roll-ups of the traffic log, and the records of the first minute of a period and before the roll-ups begin.
+ * Counts the requests that agents submitted to the v1 API or sent through gateways. Each request counts once. The
+ * requests through gateways come from the roll-ups of the traffic log. Records are read only for the first minute
+ * of a period and for the time before the roll-ups begin.
  */
 export async function countActions(q: Query, orgId: string): Promise<ActionCounts> {
   const { rows } = await q.query<{ total: number; last_hour: number }>(
@@ -34,8 +35,8 @@ export async function countActions(q: Query, orgId: string): Promise<ActionCount
 }
 
 /**
- * Returns SQL that selects decision and number of requests of the records of the last `period`. A null decision stands for
- * any.
+ * Returns SQL that selects decision and number of requests in the traffic log of the last `period`. A null decision
+ * stands for every other decision.
  */
 function requestsOf(period: string): string {
   const rollupFrom = `greatest(date_bin('1 minute', now() - ${period} + interval '1 minute', 'epoch'),

@@ -6,7 +6,10 @@ const CHECK_INTERVAL_MS = 600_000
 
 type DailyCleanupDeps = { readonly retention: Retention; readonly log: Logger }
 
-/** Runs the cleanup once a day over all replicas and callers until disposed, so that no external job is necessary. */
+/**
+ * Until disposed, runs the cleanup once a day, so that no external job is necessary. A run at any replica, or by
+ * any other caller, counts for all replicas.
+ */
 export class DailyCleanup implements Disposable {
   readonly #deps: DailyCleanupDeps
   #timer: NodeJS.Timeout

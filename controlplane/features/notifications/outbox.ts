@@ -54,7 +54,7 @@ export class Outbox implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #read: () => Promise<void>
   readonly #throttle: Throttle
-  /** Deliveries in flight, with their receiver. */
+  /** Deliveries in flight, each mapped to its receiver. */
   readonly #running = new Map<Promise<void>, string>()
   #timers: readonly NodeJS.Timeout[] = []
   #listening: AsyncDisposable | null = null

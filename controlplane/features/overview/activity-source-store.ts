@@ -9,16 +9,17 @@ const STEPS_S = [3_600, 900, 60]
 const SHORTEST_S = 900
 
 /**
- * Returns the values of the parameters `$1` to `$6` of the SQL of `sums`, for sums in buckets of `bucketSeconds` from `from`
- * on. Roll-ups serve a period whose ends and buckets are multiples of the step of a roll-up; records serve any other.
+ * Returns the parameters `$1` to `$6` of the SQL that `sums` returns, for buckets of `bucketSeconds` that begin at
+ * `from`. The SQL reads roll-ups if both ends of the period and `bucketSeconds` are multiples of a step of the
+ * roll-ups, otherwise records.
  */
 export function valuesOfBuckets(orgId: string, period: Period, bucketSeconds: number): readonly unknown[] {
   return values(orgId, period, stepOf(period, bucketSeconds))
 }
 
 /**
- * Returns the values of the parameters for sums over the whole period. Records serve the ends of a period that are not
- * multiples of the step.
+ * Returns the parameters `$1` to `$6` for sums over the whole period. The SQL reads records for the parts of the
+ * period before the first and after the last whole step of the roll-ups.
  */
 export function valuesOfPeriod(orgId: string, period: Period): readonly unknown[] {
   return values(orgId, period, Math.max(stepOf(period, 0) ?? 0, SHORTEST_S))
@@ -38,21 +39,24 @@ function values(orgId: string, { from, to }: Period, step: number | null): reado
   return [orgId, from, to, step, ...steps]
 }
 
-/** A table of roll-ups, and the SQL of the columns to select from it, from the increments and from the records. */
+/**
+ * A table of roll-ups. `rolledUp`, `incremented` and `recorded` are the columns, as SQL, to select from the table,
+ * from the increments and from the records.
+ */
 export type Summed = {
   readonly table: string
-  /** True for a table that also has the sums of all namespaces, with the namespace null. */
+  /** True if the table also has sums over all namespaces, in rows whose namespace is null. */
   readonly hasAll?: boolean
   readonly rolledUp: string
   readonly incremented: string
   readonly recorded: string
-  /** SQL condition for increments and records. */
+  /** SQL conditions that select the increments and the records to count. When absent, all count. */
   readonly isCounted?: { readonly incremented: string; readonly recorded: string }
 }
 
 /**
- * SQL for the part of the period that roll-ups serve: whole steps, not before the begin of the roll-ups. The part is empty
- * when no step fits.
+ * SQL for the end and the begin of the part of the period that roll-ups serve. The part consists of whole steps and
+ * does not begin before the roll-ups. It is empty if the period contains no whole step.
  */
 const ROLLED_TO = '$6::timestamptz'
 const ROLLED_FROM = `least(${ROLLED_TO}, greatest($5::timestamptz, (select begins_at from traffic_rollup_begin)))`

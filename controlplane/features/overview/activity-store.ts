@@ -62,7 +62,9 @@ const LATENCIES: Summed = {
   isCounted: { incremented: 'true', recorded: 'approval_id is null' },
 }
 
-/** Percentiles in ms: the geometric mean of the latencies of a bucket of `latency_bucket`. */
+/**
+ * SQL of the percentiles in ms. A percentile is the geometric mean of the bounds of its bucket of `latency_bucket`.
+ */
 const PERCENTILES = [50, 95, 99]
   .map(
     (percent) =>

@@ -12,7 +12,7 @@ const TOP = 10
 const KINDS = 4
 /** Maximum number of buckets per period, which keeps charts readable on small screens. */
 const BUCKETS = 60
-/** Roll-ups serve buckets of a minute or longer. */
+/** Possible lengths of a bucket in seconds. Sums of buckets of a minute or longer are read from roll-ups. */
 const STEPS_S = [10, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400]
 
 /** Returns numbers of requests and decisions over time, from the traffic log. */

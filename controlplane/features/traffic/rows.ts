@@ -53,7 +53,10 @@ export type TrafficList = {
  * cores) when few records, or none, contain the text.
  */
 const MAX_SEARCHED = 20_000
-/** Maximum for the records of one agent, which are on more pages of the table. */
+/**
+ * Maximum for a search in the records of one agent. It is lower, because these records are spread over more pages
+ * of the table.
+ */
 const MAX_SEARCHED_OF_AGENT = 10_000
 const MIN_SEARCHED = 500
 

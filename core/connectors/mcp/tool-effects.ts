@@ -5,8 +5,8 @@ import { matchesPattern, parsePattern } from '../../action/pattern.ts'
 export type McpTool = { readonly name: string; readonly effects: readonly EffectClass[] }
 
 /**
- * Returns the effect classes that a Connector declares for a tool; undefined if it declares none. Servers state some
- * effects themselves (annotations such as `destructiveHint`), which do not count, because the servers are not trusted.
+ * Returns the effect classes that a Connector declares for a tool; undefined if it declares none. The annotations
+ * of the MCP server itself, such as `destructiveHint`, do not count, because the server is not trusted.
  */
 export function declaredToolEffects(
   tools: readonly McpTool[] | undefined,

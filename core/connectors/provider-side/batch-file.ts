@@ -54,7 +54,10 @@ function isForBatch(bytes: Uint8Array, parts: readonly Part[]): boolean {
   return purposes.length === 0 || purposes.some((purpose) => purpose === 'batch')
 }
 
-/** Reports whether servers could decode the part to another content, for example from quoted-printable (Go does). */
+/**
+ * Reports whether the part states an encoding such as quoted-printable. Some servers (Go) decode such a part and
+ * then read another content than the gateway.
+ */
 function isRecoded(bytes: Uint8Array, part: Part): boolean {
   return RECODED.test(partHead(bytes, part))
 }

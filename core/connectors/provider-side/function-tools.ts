@@ -15,10 +15,11 @@ function elementsOfCaller(table: CompiledTable, { members, place }: FoundMembers
 }
 
 /**
- * Returns 1 for a tool whose type the caller executes, and -1 for another tool in a list whose elements are all counted.
+ * Returns what a tool with a type adds to the count: 1 if the caller executes tools of the type, minus 1 if
+ * `elementsOfCaller` has counted the tool.
  */
 function toolOfCaller(table: CompiledTable, { members, place }: FoundMembers): number {
-  // Tools of a choice (`tool_choice.tools`) are among those that the request declares.
+  // `tool_choice.tools` repeats tools that the request declares elsewhere, so they are not counted again.
   if (!members.has('type') || place.includes('tool_choice') || !isTool(table, place)) return 0
   const isOfCaller = rowOf(table.tools, String(members.get('type')))?.isOfCaller === true
   return (isOfCaller ? 1 : 0) - (isListOfCaller(table, place.slice(0, -1)) ? 1 : 0)

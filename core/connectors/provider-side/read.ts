@@ -6,9 +6,12 @@ import type { ProviderAct, ProviderKind } from './kinds.ts'
 import { isInline, listedHost, reachedHost } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 
-/** Maximum number of acts of a request, in which all answers to questions of the provider count once. */
+/** Maximum number of acts of a request. All answers to questions of the provider together count as one act. */
 const MAX_PROVIDER_ACTS = 64
-/** Maximum number of these answers. A conversation that the caller sends in full repeats its old answers. */
+/**
+ * Maximum number of answers to questions of the provider. A conversation that the caller sends in full repeats its
+ * old answers.
+ */
 const MAX_ANSWERS = 256
 const NO_ACTS: readonly ProviderAct[] = []
 const NO_ROWS: readonly FieldRow[] = []
@@ -49,7 +52,7 @@ const ANSWER: ProviderKind = 'hosted_approval.answer'
 function tooMany(others: number, answers: number): Refusal {
   return refusal(
     'body_too_large',
-    `the request starts ${others} provider-side tools and fetches and answers ${answers} questions of the provider; start at most ${MAX_PROVIDER_ACTS} and answer at most ${MAX_ANSWERS} in one request`,
+    `the request causes ${others} acts of the provider, such as tools and fetches, and answers ${answers} questions of the provider; cause at most ${MAX_PROVIDER_ACTS} acts and answer at most ${MAX_ANSWERS} questions in one request`,
   )
 }
 

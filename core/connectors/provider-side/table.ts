@@ -7,9 +7,9 @@ export type ProviderTable = {
   /** Source of the table: package, version and date. */
   readonly source: string
   /**
-   * Tools, one per line: type of the tool, or a prefix of types with `*`; then the kinds of its acts, `caller` if the
-   * caller executes the tool, or `-` if the tool only computes or contains tools. `unless=MEMBER` cancels the line if that member of the tool is
-   * `false`. The first matching line counts.
+   * Tools, one per line: type of the tool, or a prefix of types with `*`; then the kinds of its acts, `caller` if
+   * the caller executes the tool, or `-` if the tool only computes or contains tools. `unless=MEMBER` cancels the
+   * line if that member of the tool is `false`. The first matching line counts.
    */
   readonly tools: string
   /**
@@ -20,8 +20,8 @@ export type ProviderTable = {
    */
   readonly fields: string
   /**
-   * Operations, one per line: name without the connector prefix, kinds of acts; then `of=PARAMETER` if a parameter of
-   * the action names the target where its resource does not.
+   * Operations, one per line: name without the connector prefix, then the kinds of acts. `of=PARAMETER` follows if
+   * a parameter of the action, and not its resource, names the target.
    */
   readonly operations: string
   /** Names of members with arbitrary JSON of the caller. The scan does not search them (see `FindRules`). */
@@ -68,14 +68,14 @@ export type FieldRow = {
   readonly target: 'host' | 'name' | 'text' | 'unread' | 'none'
   /** Member of the same object that names the target; null if the field itself does. */
   readonly member: string | null
-  /** Target whatever the value is; null if there is none. */
+  /** Target that does not depend on the value of the field; null if there is none. */
   readonly fixed: string | null
   readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
 }
 
 export type OperationRow = {
   readonly kinds: readonly ProviderKind[]
-  /** Parameter of the action that names the target where its resource has none; null if there is none. */
+  /** Parameter of the action that names the target if the resource of the action does not; null if there is none. */
   readonly parameter: string | null
 }
 

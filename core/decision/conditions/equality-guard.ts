@@ -2,8 +2,8 @@ import { CANONICAL_FUNCTION, type createCelEnvironment } from './cel-environment
 import { type CelNode, calledName, childrenOf } from './cel-node.ts'
 
 /**
- * Comparison of a fact with a constant text that a condition requires. If the fact has the value of another text, the
- * condition is false.
+ * A comparison of a fact with a constant text that must hold for a condition to be true. If the fact has another
+ * text, the condition is false.
  */
 export type EqualityGuard = {
   /** Source text of the fact. Guards with the same text read the same fact. */
@@ -13,7 +13,10 @@ export type EqualityGuard = {
   readonly read: (facts: Readonly<Record<string, unknown>>) => unknown
 }
 
-/** Returns the guards of a compiled condition: of the condition itself, and of the operands of its `&&`. */
+/**
+ * Returns the guards of a compiled condition. They are the condition itself, if it compares a fact with a constant
+ * text, or the operands of `&&` in it that do.
+ */
 export function equalityGuards(
   node: CelNode,
   cel: ReturnType<typeof createCelEnvironment>,
@@ -44,8 +47,8 @@ function guardOf(fact: CelNode, constant: CelNode): Pick<EqualityGuard, 'fact' |
 const CANONICAL: ReadonlySet<string> = new Set(Object.values(CANONICAL_FUNCTION))
 
 /**
- * Returns the source text of a fact, or of a fact in canonical spelling; null for any other expression. The text keeps
- * the operators of the condition, so that its value and its errors are the same.
+ * Returns the source text of a fact, or of a canonical function that is called with a fact; null for any other
+ * expression. The text keeps the operators of the condition, so that it gives the same value or the same error.
  */
 function factText(node: CelNode): string | null {
   if (node.op === 'call' && CANONICAL.has(calledName(node) ?? '')) {

@@ -4,23 +4,24 @@ import type { Facts } from '../facts/facts.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ReachingPolicy } from './policy-index.ts'
 
-/** Policies that can have a result for one action, with what one decision needs to evaluate them. */
+/** The policies that cover one action, searchable by the facts of a request. */
 export type Candidates = {
   /**
-   * Returns the policies of which a rule may match, in order of priority. Leaves out a policy only if each of its rules
-   * compares a fact with another text than the request has.
+   * Returns the policies with a rule that may match, in order of priority. Omits a policy only if each of its rules
+   * compares a fact with a text that differs from the fact.
    */
   of(facts: Facts): readonly ReachingPolicy[]
-  /** Texts of the programs that several conditions have. A decision evaluates each of them once. */
+  /** Texts of programs that more than one condition has. A decision evaluates each of these programs once. */
   readonly repeated: ReadonlySet<string>
 }
 
-/** Number of policies up to which comparing facts first costs more than it saves. */
+/** Below this number of policies, the index costs more time than it saves. */
 const MIN_POLICIES = 8
 
 /**
- * Indexes policies that all cover the same action by the constant texts with which their rules compare facts. `rules`
- * are the name equality rules of the action's provider; null for a provider without rules.
+ * Builds an index of policies that all cover the same action. The keys are the constant texts with which their
+ * rules compare facts. `rules` are the name equality rules of the action's provider; null for a provider without
+ * rules.
  */
 export function candidatesOf(reaching: readonly ReachingPolicy[], rules: NameRules | null): Candidates {
   const repeated = repeatedTexts(reaching, rules)
@@ -40,14 +41,20 @@ export function candidatesOf(reaching: readonly ReachingPolicy[], rules: NameRul
   }
 }
 
-/** Fact with which rules are compared, and the places of their policies by the constant. */
+/**
+ * A fact that rules compare with constants. `byConstant` has the positions of the policies by constant; `all` has
+ * the positions of all these policies.
+ */
 type Field = {
   readonly read: EqualityGuard['read']
   readonly byConstant: Map<string, number[]>
   readonly all: number[]
 }
 
-/** If the fact has no text, its comparisons may fail with an error, so all policies that read it are candidates. */
+/**
+ * Returns the positions of the policies that may match. If the value of the fact is not a text, a comparison may
+ * fail with an error, so all policies that compare the fact may match.
+ */
 function placesOf({ read, byConstant, all }: Field, facts: Facts): readonly number[] {
   const value = read(facts)
   return typeof value === 'string' ? (byConstant.get(value) ?? NO_PLACES) : all
@@ -55,7 +62,10 @@ function placesOf({ read, byConstant, all }: Field, facts: Facts): readonly numb
 
 const NO_PLACES: readonly number[] = []
 
-/** Returns the guards of each rule of the policy; null if a rule has none, because that rule may always match. */
+/**
+ * Returns the guards of each rule of the policy; null if a rule has no guard, because such a rule may match any
+ * request.
+ */
 function guardsOfRules(
   { rules }: CompiledPolicy,
   names: NameRules | null,

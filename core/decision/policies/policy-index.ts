@@ -20,8 +20,8 @@ export type PolicyIndex = {
   /** Returns the policies whose patterns cover the action, each with the extent to which they cover it. */
   reaching(actionType: string): readonly ReachingPolicy[]
   /**
-   * Returns the policies that cover the action, indexed by what their rules compare. `rules` are the name equality rules
-   * of the action's connector type.
+   * Returns the policies that cover the action, indexed by the texts with which their rules compare facts. `rules`
+   * are the name equality rules of the action's connector type.
    */
   candidates(actionType: string, rules: NameRules | null): Candidates
 }
@@ -42,7 +42,7 @@ export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyInd
       sets.clear()
     }
     const found = find(tables, fold(actionType)).flatMap((place) => reachingOf(all[place], actionType))
-    // Many actions have the same policies, whose index is then the same too.
+    // Many actions are covered by the same policies. Such actions share one index.
     const key = found.map(({ policy, reach }) => `${policy.ref} ${reach}`).join()
     const set = sets.get(key) ?? { reaching: found, candidates: new Map() }
     sets.set(key, set)
@@ -62,7 +62,10 @@ export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyInd
   }
 }
 
-/** Policies that cover an action, and their index for the name equality rules of each provider that was asked for. */
+/**
+ * Policies that cover an action, with the indexes that were built so far: one for the name equality rules of each
+ * provider.
+ */
 type Covering = {
   readonly reaching: readonly ReachingPolicy[]
   readonly candidates: Map<NameRules | null, Candidates>

@@ -47,7 +47,7 @@ export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: F
 /** Evaluates a condition for one decision. */
 type Read = (condition: Condition) => boolean | ConditionError
 
-/** Evaluates a condition only once if its text is among the repeated ones. */
+/** Returns a function that evaluates conditions for one decision. It evaluates a program in `repeated` only once. */
 function readOnce(facts: Facts, rules: NameRules | null, repeated: ReadonlySet<string>): Read {
   if (repeated.size === 0) return (condition) => condition.evaluate(facts)
   const known = new Map<string, boolean | ConditionError>()

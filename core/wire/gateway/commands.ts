@@ -77,7 +77,7 @@ const REPLIES = {
   'permissions.list': z.object({ permissions: z.array(PermissionOfGateway) }),
   'approvals.pending': HeldRequests,
   'approvals.recent': HeldRequests,
-  /** `answered_groups`: while the approval waits for answers of further groups. */
+  /** `answered_groups`: groups that have answered. Present while the approval waits for answers of further groups. */
   'approvals.respond': Ok.extend({
     id: z.string(),
     status: ApprovalStatus,

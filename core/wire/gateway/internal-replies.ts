@@ -7,8 +7,8 @@ import { KillEntry } from './kill.ts'
 import { GatewaySection } from './sync.ts'
 
 /**
- * Replies of the internal API that the gateway gives itself (spec 4.2). It returns the replies of commands unchanged: see
- * `CommandReplies`.
+ * Replies of the internal API that the gateway itself creates (spec 4.2). The gateway forwards the replies of the
+ * control plane to commands unchanged; `CommandReplies` has their schemas.
  */
 
 /** Body of `GET /health`. */
@@ -29,7 +29,7 @@ export const GatewayStatus = z.object({
   enforcement_level: z.string().nullable(),
   snapshot_version: z.number().nullable(),
   control_plane: z.object({ url: z.string(), connected: z.boolean(), lost_for_seconds: z.number() }),
-  /** What the gateway refuses without its control plane. */
+  /** Requests that the gateway refuses because the lease from its control plane has run out; `ok` means none. */
   lease: z.enum(['ok', 'high_risk', 'writes', 'everything']),
   kill_switches: z.array(KillEntry),
   journal: z.object({
@@ -61,7 +61,7 @@ export const LocalAgentList = z.object({
   agents: z.array(
     CommandAgent.extend({
       proxy_port: z.number().nullable(),
-      /** Contains the key of the port. */
+      /** URL of the agent's own proxy port. The URL contains the key of the port. */
       proxy_url: z.string().nullable(),
       active_connections: z.number(),
     }),
@@ -70,10 +70,10 @@ export const LocalAgentList = z.object({
 
 /** Body of `POST /internal/agents/register`. */
 export const RegisterAgentReply = Ok.extend({
-  /** As the control plane returned it. */
+  /** The agent as the control plane returned it. */
   agent: z.looseObject({ name: z.string() }),
   proxy_port: z.number(),
-  /** Contains the key of the port. */
+  /** URL of the agent's own proxy port. The URL contains the key of the port. */
   proxy_url: z.string(),
   /** Certificate of the certificate authority that clients have to trust, in PEM. */
   ca_pem: z.string(),

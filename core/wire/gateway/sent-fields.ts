@@ -2,15 +2,18 @@ import * as z from 'zod'
 
 type Fields = Readonly<Record<string, z.ZodType>>
 
-/** Schemas of fields in an entry of a section: optional, with the types of the custom resource. */
+/**
+ * Schemas of the fields in an entry of a section. All fields are optional and have the types of the custom
+ * resource.
+ */
 export type SentFields<F extends Fields> = {
   readonly [K in keyof F]: z.ZodOptional<z.ZodType<Exclude<z.output<F[K]>, undefined>>>
 }
 
 /**
- * Returns the schemas of fields in an entry of a section, from those of the custom resource: absent means the default.
- * Bounds and forms of texts and lists are not repeated, because a gateway must not refuse a stored value that a
- * later version of the custom resource would.
+ * Derives the schemas of the fields in an entry of a section from the schemas of the custom resource. An absent
+ * field has its default value. The derived schemas do not limit the length or the format of texts and lists: a
+ * gateway must accept a stored value even if a later version of the custom resource refuses it.
  */
 export function sentFields<F extends Fields>(fields: F): SentFields<F> {
   const sent = Object.entries(fields).map(([name, schema]) => [
@@ -20,7 +23,10 @@ export function sentFields<F extends Fields>(fields: F): SentFields<F> {
   return Object.fromEntries(sent)
 }
 
-/** Inner schemas of a zod definition: of a default or an optional field (`innerType`), of a list (`element`). */
+/**
+ * Inner schemas of a zod definition: `innerType` of an optional field or a field with a default, `element` of a
+ * list.
+ */
 type Definition = { readonly type: string; readonly innerType?: z.ZodType; readonly element?: z.ZodType }
 
 function definitionOf(schema: z.ZodType): Definition {

@@ -44,7 +44,7 @@ export function versionWarnings(versions: Versions, ours: string): readonly stri
 }
 
 function relationsOf(versions: Versions, ours: string): ReadonlyMap<VersionRelation, Versions> {
-  // Thousands of processes have a few versions.
+  // The relations are cached, because thousands of processes report only a few versions.
   const relations = new Map(
     [...new Set(versions)].map((version) => [version, versionRelation(version, ours)]),
   )

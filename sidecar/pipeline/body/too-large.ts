@@ -23,12 +23,12 @@ export function tooLong(exchange: Governed, limit: number): Refusal {
   const size = sizeText(limit)
   const detail =
     who !== null
-      ? `${who} the body of this request, which may have at most ${size}.`
+      ? `${who} the body of this request, which is longer than the limit of ${size}. Send at most ${size}.`
       : exchange.provisional === undefined
-        ? `The action of this request depends on its body, which may have at most ${size}.`
-        : `The gateway reads the complete body of a model request, which may have at most ${size}.`
+        ? `The action of this request depends on its body, which is longer than the limit of ${size}. Send at most ${size}.`
+        : `The gateway reads the complete body of a model request, but this body is longer than the limit of ${size}. Send at most ${size}.`
   if (who === null) return refusal('body_too_large', detail)
-  const brief = `The gateway reads the body of this request, which may have at most ${size}.`
+  const brief = `The gateway reads the body of this request, which is longer than the limit of ${size}. Send at most ${size}.`
   return { ...refusal('body_too_large', detail), brief }
 }
 

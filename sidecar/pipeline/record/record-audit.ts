@@ -123,8 +123,9 @@ function storable(exchange: Exchange, action: Action): Action {
 }
 
 /**
- * Returns the parameters of the action; several actions are listed in full, as on the approval card. Parameters contain
- * no credential of the agent: requests are named without them, and no row declares a field that carries one.
+ * Returns the parameters that the record shows. For several actions, returns each action in full, as the approval
+ * card does. Parameters contain no credential of the agent: the gateway classifies requests without their
+ * credentials, and no row declares a field that carries a credential.
  */
 function parametersOf({ actions = [], named }: Exchange, action: Action): Parameters {
   if (actions.length < 2 || named?.kind === 'candidates') return action.parameters

@@ -168,8 +168,8 @@ function afterText(record: TrafficRecord): Uint8Array {
 }
 
 /**
- * Returns the fields about several actions and function tools; empty for other requests. Targets differ for each
- * request, so they are not cached.
+ * Returns the fields about several actions and function tools; an empty text for other requests. The result is not
+ * cached, because targets differ between requests.
  */
 function detailsText({ action_details: details, function_tools: tools }: TrafficRecord): string {
   const listed =

@@ -43,7 +43,9 @@ const NULLABLE = [
   ...(['permission', 'snapshot_version'] as const),
 ] as const
 
-/** Optional fields that are null if the refusals differ in them. Equal values may be different objects. */
+/**
+ * Optional fields that become null if the combined refusals differ in them. Equal values may be different objects.
+ */
 const OPTIONAL = [
   ...(['candidates', 'actions', 'action_count', 'action_details'] as const),
   ...(['function_tools', 'effects'] as const),

@@ -55,7 +55,8 @@ function judgeActionCount({ named, snapshot }: Classified): Refusal | null {
   const actions = named.kind === 'actions' ? named.actions : []
   const limit = snapshot.gateway.maxActionsPerRequest ?? Number.POSITIVE_INFINITY
   if (actions.length <= limit) return null
-  // A conversation that the agent sends in full repeats its old answers to questions of the provider.
+  // All answers to questions of the provider count as one action, because a conversation that the agent sends in
+  // full repeats its old answers.
   const answers = actions.filter(({ byProvider }) => byProvider?.kind === 'hosted_approval.answer').length
   const count = actions.length - Math.max(0, answers - 1)
   if (count <= limit) return null

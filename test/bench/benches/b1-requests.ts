@@ -28,19 +28,20 @@ const SLOW: Readonly<Record<string, number>> = { mitmdump: 800, mockttp: 3_000 }
 const ROUNDS = 8
 const TUNNELS = 32
 
-/** What each round found, by subject. */
+/** Measurements of a subject, one for each round. */
 type Found = {
   readonly cpuUs: number[]
-  /** Share of its core that the subject used. */
+  /** Share of its core that the subject used, from 0 to 1. */
   readonly share: number[]
-  /** Control plane and PostgreSQL, by record. */
+  /** CPU time of control plane and PostgreSQL for each record, in microseconds. */
   readonly behindUs: number[]
   readonly otherCores: number[]
 }
 
 /**
- * 32 keep-alive tunnels in closed loop, POST 4 KiB -> 1 KiB, TLS on both sides, 1,000 permissions, one record each. The
- * subject has one core for itself; load, upstream and what stands behind the subject have the other cores.
+ * Measures 32 keep-alive tunnels in closed loop: POST 4 KiB -> 1 KiB, TLS on both sides, 1,000 permissions, one
+ * record each. The subject has one core for itself. The load, the upstream, and the processes that serve the
+ * subject run on the other cores.
  */
 export const requests: Bench = async (context) => {
   const program = compileGoPrograms(context.bed.folder)
@@ -132,7 +133,10 @@ function cpuOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + treeCpuUs(pid), 0)
 }
 
-/** Records travel behind their requests: until nothing is left to do for them. */
+/**
+ * Resolves when the processes are idle. Records are uploaded after their requests, so the work goes on after the
+ * last response.
+ */
 async function untilIdle(pids: readonly number[]): Promise<void> {
   for (let before = cpuOf(pids); ; ) {
     await sleep(200)

@@ -16,8 +16,9 @@ import { openPlainClient, type PlainClient, postRequest } from '../support/plain
 import { absolute, type Row } from '../support/report.ts'
 
 /**
- * From the moment a kill switch or a permission is sent to the control plane until nothing passes any more: on the wire of N
- * gateway processes that only listen, and as the first refused request of a real gateway under load.
+ * Measures the time from the request that sends a kill switch or a permission to the control plane until the change
+ * applies everywhere: until N gateway processes that only listen have received it, and until a real gateway under
+ * load refuses the first request.
  */
 export const killSwitches: Bench = async (context) => [
   ...(await streams(context, { count: 100, activations: context.isQuick ? 20 : 100, goalMs: 30 })),

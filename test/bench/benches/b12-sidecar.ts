@@ -47,7 +47,7 @@ async function starts(script: string, { folder, port }: Place): Promise<Starts> 
   const found: Starts = { ms: [], rss: [] }
   for (let n = 0; n <= STARTS; n += 1) {
     const { ms, rss } = await startOnce(script, env)
-    // The first start makes the CA and its key.
+    // The first start does not count, because it creates the CA and its key.
     if (n > 0) found.ms.push(ms)
     if (n > 0) found.rss.push(rss)
   }

@@ -169,7 +169,10 @@ class Quietest {
 
 const SPIN_US = 10
 
-/** As long as a classification takes, with nothing allocated: what is above it in the 99th percentile is the machine's. */
+/**
+ * Computes for as long as a classification takes, without allocating memory. The 99th percentile above this time is
+ * caused by the machine.
+ */
 function spin(): void {
   const until = process.hrtime.bigint() + BigInt(SPIN_US * 1_000)
   while (process.hrtime.bigint() < until);

@@ -25,8 +25,9 @@ const SYSTEM = 'chaperone-system'
 const TOKEN = 'operator-token-of-the-bench'
 
 /**
- * On a real kube-apiserver, with two operators and a control plane: from the start of `kubectl patch` until each of 1,000
- * gateway streams receives the kill switch for everything, and how long the API server waits for the webhook.
+ * Measures a real kube-apiserver with two operators and a control plane: the time from the start of `kubectl patch`
+ * until each of 1,000 gateway streams receives the kill switch for everything, and the time that the API server
+ * waits for the webhook.
  */
 export const kubernetes: Bench = async (context) => {
   const tools = await kubeTools()

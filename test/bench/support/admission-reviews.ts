@@ -16,8 +16,9 @@ type Configuration = {
 }
 
 /**
- * Asks the webhook as the API server does, by the address and the CA that its configuration names, over `lanes`
- * connections that stay open: pods that tenants bring, in turns. Milliseconds of each answer, in ascending order.
+ * Calls the webhook as the API server does, at the address and with the CA of the webhook configuration, over
+ * `lanes` connections that stay open. The reviews are of pods of tenants, in turns. Returns the milliseconds of
+ * each answer in ascending order.
  */
 export async function reviewTimes(
   client: KubeClient,

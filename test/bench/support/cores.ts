@@ -4,20 +4,22 @@ import { availableParallelism } from 'node:os'
 import { childrenOf, treeCpuUs } from './measure.ts'
 import { isInstalled } from './subject.ts'
 
-/** The core of the subjects. All others are for what loads them and stands behind them. */
+/** Core of the measured subjects. All other processes run on the other cores. */
 const SUBJECT_CORE = '0'
 
-/** Whether processes can be bound to cores here: Linux with two cores, and taskset. */
+/** Reports whether processes can be bound to cores, which needs Linux with two cores, and taskset. */
 export function canPin(): boolean {
   return process.platform === 'linux' && availableParallelism() > 1 && isInstalled('taskset')
 }
 
-/** Binds these processes and all that they have started to the core of the subjects. */
+/** Binds these processes and their descendants to the core of the subjects. */
 export function pinToSubjectCore(pids: readonly number[]): void {
   for (const pid of pids.flatMap(treeOf)) pin(pid, SUBJECT_CORE)
 }
 
-/** Binds this process and all that it has started to the other cores. What it starts later is born there. */
+/**
+ * Binds this process and its descendants to the other cores. Child processes that start later inherit the binding.
+ */
 export function pinAllToOtherCores(): void {
   for (const pid of treeOf(process.pid)) pin(pid, `1-${availableParallelism() - 1}`)
 }
@@ -30,13 +32,13 @@ function treeOf(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(treeOf)]
 }
 
-/** CPU time that processes take which this one has not started. */
+/** Measures the CPU time of the processes that this process has not started. */
 export class OtherProcesses {
   #all = busyUs()
   #own = treeCpuUs(process.pid)
   #at = process.hrtime.bigint()
 
-  /** Cores that they took since the last call, or since the start. */
+  /** Returns the number of cores that these processes used since the last call, or since the construction. */
   cores(): number {
     const [all, own, at] = [busyUs(), treeCpuUs(process.pid), process.hrtime.bigint()]
     const us = all - this.#all - (own - this.#own)
@@ -48,7 +50,7 @@ export class OtherProcesses {
   }
 }
 
-/** User, nice and system time of all cores, in microseconds, from `/proc/stat` (ticks of 10 ms). */
+/** Returns user, nice and system time of all cores, in microseconds, from `/proc/stat` (ticks of 10 ms). */
 function busyUs(): number {
   const [, user = 0, nice = 0, system = 0] = (readFileSync('/proc/stat', 'latin1').split('\n')[0] ?? '')
     .split(/\s+/)

@@ -55,7 +55,7 @@ export async function subjectsInTurn(
   }
 }
 
-/** The first of a round is another one each time: A B C, B C A. */
+/** Returns the subjects in an order that begins with another subject in each round: A B C, B C A. */
 function rotated(subjects: readonly Subject[], round: number): readonly Subject[] {
   const first = (round - 1) % Math.max(1, subjects.length)
   return [...subjects.slice(first), ...subjects.slice(0, first)]

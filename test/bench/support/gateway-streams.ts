@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { openSocket } from '../../support/tunnel.ts'
 
 /**
- * N gateway processes in one process, which receive and acknowledge messages and do nothing else. Environment: PORT, TOKEN,
- * STREAMS. Sends `ready` when every stream received the kill state, `gone` when one is cut. The message
- * `{type: 'expect', stopped}` is answered `{type: 'heard', at}`: when each stream received an active (or no)
- * kill switch, in nanoseconds of the monotonic clock, which all processes of a machine share.
+ * Simulates N gateway processes that only receive and acknowledge messages. Environment: PORT, TOKEN, STREAMS. The
+ * process sends `ready` when every stream received the kill state, and `gone` when a stream is cut. It answers the
+ * message `{type: 'expect', stopped}` with `{type: 'heard', at}`. `at` has the time at which each stream received
+ * an active (or no) kill switch, in nanoseconds of the monotonic clock, which all processes of a machine share.
  */
 const PORT = Number(process.env['PORT'])
 const TOKEN = process.env['TOKEN'] ?? ''
@@ -28,7 +28,7 @@ for (let from = 0; from < STREAMS; from += 50) {
 }
 process.send?.({ type: 'ready', port: 0 })
 
-/** Resolves with the first kill state. */
+/** Opens a stream. Resolves with the first kill state. */
 async function listenTo(index: number): Promise<void> {
   const socket = await openSocket(PORT)
   socket.write(
@@ -68,8 +68,8 @@ function hear(index: number, isStopped: boolean): void {
 }
 
 /**
- * Gateways have machines of their own, these share one process: acknowledgements must not delay what they receive. After all
- * have received it, or 100 ms after the first.
+ * Acknowledges when all streams have received the message, or 100 ms after the first. Real gateways run on separate
+ * machines, but these share one process, so an acknowledgement must not delay the other streams.
  */
 function acknowledgeSoon(index: number, seq: number): void {
   if (unacknowledged.size === 0) setTimeout(acknowledgeAll, 100)

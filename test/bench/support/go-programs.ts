@@ -8,7 +8,7 @@ import type { UpstreamProcess } from './upstream-process.ts'
 
 const SOURCE = new URL('../go', import.meta.url).pathname
 
-/** Compiles the Go programs of the bench once for a run. Resolves with the path; null without Go. */
+/** Compiles the Go programs of the bench once for a run. Returns the path of the program; null without Go. */
 export function compileGoPrograms(folder: string): string | null {
   if (!isInstalled('go')) return null
   const file = join(folder, 'bench-go')
@@ -18,7 +18,7 @@ export function compileGoPrograms(folder: string): string | null {
 
 export type GoServer = { readonly child: ChildProcess; readonly port: number; ask(): Promise<string> }
 
-/** Starts one of the servers, on one core. `ask` resolves with its answer to a line. */
+/** Starts one of the Go servers on one core. `ask` sends a line and resolves with the answer of the server. */
 export async function startGoServer(
   program: string,
   name: 'upstream' | 'authz',
@@ -70,7 +70,7 @@ export type GoLoad = {
   readonly requests: number
 }
 
-/** Sends the requests in closed loop. Rejects with the first answer that is not 200. */
+/** Sends the requests in closed loop. Rejects with the first response whose status is not 200. */
 export async function runGoLoad(target: Target, { program, ...load }: GoLoad): Promise<void> {
   const child = spawn(program, ['load'], {
     env: {

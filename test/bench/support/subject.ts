@@ -11,9 +11,9 @@ export type Subject = {
   readonly name: string
   readonly pid: number
   readonly target: Target
-  /** Further processes of the proxy, which share its core, and whose CPU counts as the proxy's. */
+  /** Further processes of the proxy that share its core. Their CPU time counts as CPU time of the proxy. */
   readonly beside?: readonly number[]
-  /** Further processes of the subject that work while it is measured, and whose CPU is counted apart. */
+  /** Further processes of the subject that work during the measurement. Their CPU time is counted separately. */
   readonly behind?: readonly number[]
   /** Stops it; resolves with the number of records that it has written. */
   finish(): Promise<number>
@@ -29,7 +29,7 @@ export type Bed = {
   readonly certFile: string
 }
 
-/** Returns a reason instead of a subject that cannot run here. */
+/** Starts a subject. Resolves with a reason instead if the subject cannot run on this machine. */
 export type StartSubject = (bed: Bed) => Promise<Subject | string>
 
 type Given = { readonly target: Target; readonly records: () => number }

@@ -1,6 +1,6 @@
 /** One method of a client library, ready to be called with made-up arguments. */
 export type SdkCall = {
-  /** As client code writes it: `issues.create`. */
+  /** Method as client code calls it, such as `issues.create`. */
   readonly name: string
   /** Method and template as the library's own source has them, `{}` for parameters; null where it does not say. */
   readonly operation: { readonly method: string; readonly shape: string } | null

@@ -153,7 +153,7 @@ test('while the API server does not answer, an earlier answer neither counts nor
   expect(await answer(id, cluster('bob', ['finance']))).toBe(503)
   expect(await users(id)).toEqual(['ann'])
   expect(await answer(other, cluster('bob', ['finance']), false)).toBe('denied')
-  // The reply to a foreign id equals that to an unknown id.
+  // The reply for the id of a foreign approval equals the reply for an unknown id.
   const foreign = cluster('eve', ['finance'], { roleNamespaces: new Set(['elsewhere']) })
   expect(await answer(id, foreign)).toBe(404)
   denied = new Set()

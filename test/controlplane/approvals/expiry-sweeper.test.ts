@@ -41,7 +41,7 @@ async function untilExpired(id: string): Promise<void> {
   })
 }
 
-/** A database that runs `before` and then waits for `until` at the first query for pending approvals. */
+/** Returns a database that, at the first query for pending approvals, calls `before` and then waits for `until`. */
 function paused(before: () => Promise<unknown>, until: Promise<unknown>): Db {
   let isFirst = true
   const query: Query['query'] = async (text, values) => {

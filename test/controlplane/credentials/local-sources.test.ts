@@ -251,7 +251,7 @@ describe('a file', () => {
       eventually(`change ${count} of ${id}`, async () =>
         changed.filter((one) => one === id).length >= count ? true : null,
       )
-    // The first poll counts: the Connector reads the file after it.
+    // The first poll of a file counts as a change, after which the Connector reads the file.
     await seen('one', 1)
     await seen('two', 1)
     expect([watch.isPolled('one'), watch.isPolled('other')]).toEqual([true, false])

@@ -11,7 +11,10 @@ import type { KillAnnouncement } from '../../../core/wire/gateway/kill.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Enrolled, openStream, type Replica, startWorld, type World } from '../sync/harness.ts'
 
-/* Lifts and activations of kill switches that overtake each other, in a database whose transactions begin when the test says. */
+/**
+ * Tests lifts and activations of kill switches that overtake each other. The test decides when each transaction
+ * begins.
+ */
 let world: World
 let replica: Replica
 let gateway: Enrolled

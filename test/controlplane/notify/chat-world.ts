@@ -45,7 +45,7 @@ export type StoredBlock = {
   readonly elements?: readonly Record<string, unknown>[]
 }
 
-/** The chat provider: keeps messages, has members, and can be set to fail. */
+/** A fake chat provider that stores messages, has members, and can be set to fail. */
 export type FakeChat = AsyncDisposable & {
   readonly recorder: Recorder
   /** The newest message that shows the text. */

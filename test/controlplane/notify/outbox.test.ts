@@ -39,7 +39,7 @@ const settled = (world: World, state: string) =>
 
 const failures = (world: World) => world.log().match(/not delivered yet|given up/g)?.length ?? 0
 
-/** A clock that only the test moves. */
+/** Returns a clock that moves only when the test moves it. */
 function fakeClock(start = new Date('2030-01-01T00:00:00Z')) {
   let now = start.getTime()
   return {
@@ -173,7 +173,7 @@ describe('back-off', { timeout: 90_000 }, () => {
     const clock = fakeClock()
     const ids = Array.from({ length: 20 }, (_, index) => `act_${index}`)
     for (const actionRequestId of ids) await world.enqueue({ url: receiver.url, actionRequestId })
-    // Before anybody sends: afterwards it would put off the retry of what has failed meanwhile.
+    // The update precedes the first delivery. A later update would change the times of retries.
     await world.db.query("update outbox set next_attempt_at = '2030-01-01T00:00:00Z'", [])
     let outbox = await world.outbox({ now: clock.now })
     const attempts = (least: number) =>
@@ -189,7 +189,7 @@ describe('back-off', { timeout: 90_000 }, () => {
     const failed = receiver.seen.length
     expect(failed).toBe(ids.length * 6)
     receiver.answerWith(replyJson({}))
-    // Before the start: a lease that is being taken while the clock jumps would have ended at once.
+    // The clock moves before the outbox starts. A lease that is taken while the clock moves would expire at once.
     clock.advance(7_199)
     outbox = await world.outbox({ now: clock.now })
     await world.enqueue({ url: receiver.url, actionRequestId: 'act_fresh' })
@@ -291,7 +291,7 @@ describe('several replicas', () => {
   })
 })
 
-/** Longer than a test: a delivery that waits for it fails the test. */
+/** Longer than the time limit of a test, so a delivery that waits for this timeout fails the test. */
 const NO_TIMEOUT_MS = 120_000
 
 describe('a receiver that hangs', () => {

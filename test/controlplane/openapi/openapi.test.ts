@@ -88,7 +88,10 @@ describe('the OpenAPI document', () => {
 })
 
 const RANKS = ['viewer', 'member', 'admin', 'owner']
-/** Calls with an empty body: an admitted caller gets a validation error, and nothing changes. */
+/**
+ * Calls the operation with an empty body. A caller with the right to call it gets a validation error, and nothing
+ * changes.
+ */
 async function answerTo(
   who: string,
   { method, path }: Operation,

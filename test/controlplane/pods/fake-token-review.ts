@@ -24,7 +24,7 @@ export type FakeTokenReview = AsyncDisposable & {
   readonly api: PodApi
   /** Tokens it was asked about. */
   readonly asked: string[]
-  /** Makes a token of this pod, valid until `delete`. */
+  /** Creates a token of the pod. The token is valid until `delete` is called. */
   tokenOf(pod: TestPod, audience?: string, claims?: { iat?: number; exp?: number }): string
   /** The pod is deleted: its tokens are no good any more. */
   delete(token: string): void

@@ -11,7 +11,7 @@ import { PASSWORD, register, startBehindProxy, startControlPlane, type TestContr
 
 let postgres: TestPostgres
 const databases = new Map<TestControlPlane, TestDatabase>()
-/** Every client has the address of the ingress: the control plane does not know that it is a proxy. */
+/** A control plane without settings for its proxy, so that every client has the address of the ingress. */
 let blind: TestControlPlane
 /** Clients have addresses of their own. */
 let plane: TestControlPlane

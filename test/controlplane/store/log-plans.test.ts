@@ -102,7 +102,10 @@ test.each(Object.entries(READINGS))('reading a page reads few rows and sorts few
   }
 })
 
-/** Pages of sums. Each period ends with the hour of the newest record, as that of the overview ends with a minute. */
+/**
+ * Pages that show sums. The period of each page ends with the hour of the newest record, as the period of the
+ * overview ends with a minute.
+ */
 const SUMS = {
   'the activity of an hour': (q) => countByTime(all(q), orgId, periodOf(3_600, 60)),
   'the activity of a day': (q) => countByTime(all(q), orgId, periodOf(86_400, 1_800)),
@@ -131,7 +134,7 @@ test.each(Object.entries(SUMS))('a page of sums reads roll-ups instead of record
 /** A scrape reads the records of the first minute of each of its periods. */
 const RECORDS_OF_A_MINUTE = 10
 
-/** Rows of the traffic log that the statement touched. */
+/** Returns the number of rows of the traffic log that the statement read. */
 function recordsRead(plan: PlanNode): number {
   const own = isLog(String(plan['Relation Name'] ?? '')) ? touchedRows({ ...plan, Plans: [] }) : 0
   return own + (plan.Plans ?? []).reduce((sum, each) => sum + recordsRead(each), 0)

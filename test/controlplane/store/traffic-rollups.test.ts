@@ -64,7 +64,7 @@ function record(changes: Partial<TrafficRecord> = {}): TrafficRecord {
   }
 }
 
-/** Time in yesterday. */
+/** Returns the time `ms` milliseconds after the begin of yesterday. */
 function at(ms: number): string {
   return new Date(YESTERDAY_MS + ms).toISOString()
 }
@@ -80,7 +80,7 @@ const SPANS = [
 ] as const
 const SCOPES: readonly Namespaces[] = ['all', new Set(['red']), new Set(['blue', 'none'])]
 
-/** Everything that the pages show of the spans. */
+/** Reads all sums that the pages show of the spans. */
 async function pages(of: Query = db) {
   const shown: unknown[] = []
   for (const scope of SCOPES) {
@@ -96,7 +96,7 @@ async function pages(of: Query = db) {
   return shown
 }
 
-/** What the pages show when they read records only, because the roll-ups begin after all records. */
+/** Reads the same sums from records only, because the roll-ups then begin after all records. */
 async function pagesOfRecords() {
   const { rows } = await db.query<{ begins: string }>(
     'select begins_at::text as begins from traffic_rollup_begin',
@@ -128,7 +128,7 @@ const RECORDS = fc.array(
   }),
   { minLength: 8, maxLength: 16 },
 )
-/** Uploads, after each of which an earlier one may be sent again, and a number of increments is rolled up. */
+/** Uploads. After each upload, an earlier upload may be repeated, and a number of increments is rolled up. */
 const UPLOADS = fc.array(
   fc.record({
     records: RECORDS,
@@ -276,7 +276,7 @@ describe('retention', () => {
         )
         return rows.length > 0 ? true : null
       })
-      // The upload waits behind the cleanup, whose attempts end while the reader goes on.
+      // The upload waits until the attempts of the cleanup end, while the reader still holds its lock.
       const writer = await openDb({ url: database.url, log })
       await writer.tx((own) => insertTraffic(own, orgId, [record({ time: at(DAY_MS + 5) })]))
       await writer.close()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSerial } from '../../../controlplane/sync/serial.ts'
 
-/** Work that ends on demand, and counts how many runs are concurrent. */
+/** Creates work that ends on demand and counts how many runs are concurrent. */
 function watched() {
   const open: (() => void)[] = []
   let now = 0

@@ -147,7 +147,10 @@ function nameWithBody(bound: BoundConnector, request: CanonicalRequest, bytes: B
   return classify(bound, request, view)
 }
 
-/** A body that the gateway reads besides for classification: for another method in it, or for a credential. */
+/**
+ * Judges a body that the gateway reads for another reason than classification: the body may override the method or
+ * contain a credential.
+ */
 function judgeOverriding(bound: BoundConnector, request: CanonicalRequest, bytes: Buffer): Refusal | null {
   const overriding = overridableBody(bound, request) === null ? null : judgeBodyOverride(bytes, request)
   if (overriding !== null || bodyStripping(request, bound.connector).kind !== 'read') return overriding

@@ -18,7 +18,7 @@ test.each<[string, object, Partial<PodRuntime>, RegExp]>([
     'auto under gVisor, isolated',
     AUTO,
     { ...GVISOR, isolation: 'stored' },
-    /^proxyEnv IsolatedByNetworkPolicy .*can reach what the sidecar can/,
+    /^proxyEnv IsolatedByNetworkPolicy .*can reach only the addresses that the sidecar can reach/,
   ],
   [
     'auto under gVisor, with autoAllows',

@@ -3,7 +3,10 @@ import fc from '../../support/fast-check.ts'
 import { type Pair, type PlainRequest, type Provider, plainRequest } from './plain-request.ts'
 import { plainly } from './spelling.ts'
 
-/** A body member by member, so that every reading of it is known: a key may occur twice, in other spellings. */
+/**
+ * Members of a body in order. A key may occur twice, or in another spelling, so that the test covers every reading
+ * of the body.
+ */
 export type Members = ReadonlyArray<readonly [key: string, value: unknown]>
 
 export type HostileRequest = {

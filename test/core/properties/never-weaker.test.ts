@@ -47,7 +47,7 @@ function bodyReadings(members: Members): ReadonlyArray<ReadonlyMap<string, unkno
   return [members, folded].flatMap((list) => [new Map(list), new Map([...list].reverse())])
 }
 
-/** The row that such a server runs, which it selects among similar rows by the body. */
+/** Returns the row that such a server runs. The server selects the row among similar rows by the body. */
 function chosen(rows: readonly Row[], values: ReadonlyMap<string, unknown>): Row | undefined {
   const holds = ({ when }: Row) => {
     if (when === undefined) return true

@@ -32,7 +32,7 @@ afterEach(async () => {
   await api[Symbol.asyncDispose]()
 })
 
-/** Evicts with this status of the API server for each pod. */
+/** Starts the watchdog. The API server answers the eviction of each pod with the status that `statusOf` returns. */
 function start(statusOf: (pod: string) => number, through = client): void {
   api.fault(({ method, path }) => {
     const [, pod] = /\/pods\/(.+)\/eviction$/.exec(path) ?? []

@@ -43,7 +43,8 @@ describe('the stream from the control plane', () => {
     world.fake.configure({ agents: [agentEntry('first')] })
     // The last path can be that of a section of the first snapshot.
     await until('fetch', () => world.fake.paths.slice(before).some((path) => path.includes('/sections/')))
-    // The next section index is still in flight when the section is asked for: only the 404 says that there is one.
+    // The gateway requests the section while the next section index is still in flight. Only the 404 shows that a
+    // newer section index exists.
     world.fake.configure({ agents: [agentEntry('second')] }, { isAnnounced: false })
     gate.resolve()
     await until('404', () => world.log.lines.some(({ message }) => message.includes('section')))
@@ -187,7 +188,7 @@ describe('the lease', () => {
     world.fake.beat(old)
     world.fake.configure({})
     await until('section index', () => world.control.snapshots.current()?.version === world.fake.version)
-    // The section index is new and renews; the beat before it did not.
+    // The new section index renews the lease; the heartbeat before it did not.
     world.clock.advance(40_000)
     world.fake.beat(old)
     world.fake.kill([])

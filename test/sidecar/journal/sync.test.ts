@@ -354,7 +354,7 @@ class Workload {
   /** What the control plane has: number by record id. */
   readonly stored = new Map<string, number>()
   readonly reported = new Set<number>()
-  /** Numbers assigned while the disk worked; they are never reported as lost. */
+  /** Sequence numbers that were assigned while the disk worked. The journal must never report them as lost. */
   readonly durable = new Set<number>()
   /** The power is off. */
   isOver = false

@@ -65,8 +65,8 @@ export function AnsweredNote(props: {
 }
 
 const ACCESS_APPROVED =
-  'No request waited, so nothing was sent. A grant or permission that you made covers later requests; without one, the agent has no more access than before.'
-const UNDONE = 'The approval is withdrawn. Nothing passes by it.'
+  'No request waited for this approval, so the gateway sent nothing. A grant or permission that you made covers later requests; without one, the agent has no more access than before.'
+const UNDONE = 'The approval is withdrawn. It no longer admits a request.'
 
 /**
  * Reports whether the approval can be withdrawn. A gateway uses the approval of a waiting request at once; other

@@ -51,7 +51,8 @@ function functionToolsText({ function_tools: count }: TrafficRecord): string | n
 }
 
 /**
- * Lists the actions of a request with several, equal ones once. Records of older gateways have only their names.
+ * Lists the actions of a request that has several actions. Equal actions appear once. Records of older gateways
+ * contain only the names of the actions.
  */
 function actionsFact({ actions, action_count: count, action_details: details }: TrafficRecord): ReactNode {
   if (actions == null) return null

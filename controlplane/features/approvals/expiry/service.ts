@@ -58,7 +58,8 @@ export class ExpirySweeper implements Disposable {
   wake(): void {
     // A running sweep may have read the approvals before the new approval was stored, so another sweep follows.
     this.#isWoken = true
-    // A due sweep keeps its time: approvals that are opened in quick succession must not postpone it.
+    // A sweep that is due within `BUSY_MS` keeps its time, because approvals in quick succession must not postpone
+    // it.
     if (!this.#isRunning && this.#dueAt - performance.now() > BUSY_MS) this.#schedule(BUSY_MS)
   }
 

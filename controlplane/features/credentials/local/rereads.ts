@@ -2,8 +2,8 @@ import type { ConnectorRow } from '../../connectors/rows.ts'
 import { FileWatch } from './file-watch.ts'
 
 /**
- * Tracks Connectors whose source must be read although their secret is not due, until disposed: at the start of the process,
- * and after a change of the file.
+ * Until disposed, tracks the Connectors whose source must be read although their secret need not be refreshed yet:
+ * every Connector at the start of the process, and a Connector whose file has changed.
  */
 export class Rereads implements Disposable {
   readonly #due = new Set<string>()

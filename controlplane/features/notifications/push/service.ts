@@ -113,7 +113,7 @@ async function add(
 ): Promise<string> {
   if (!sender.isEndpoint(endpoint))
     throw validationError([
-      'endpoint: is not a push service of Google, Mozilla, Microsoft or Apple, to which alone messages are sent',
+      'endpoint: is not an address of a push service of Google, Mozilla, Microsoft or Apple; messages are sent only to these services',
     ])
   const bytes = { p256dh: Buffer.from(keys.p256dh, 'base64url'), auth: Buffer.from(keys.auth, 'base64url') }
   if (!arePushKeys(bytes)) throw validationError(['keys: are not the keys of a push subscription'])

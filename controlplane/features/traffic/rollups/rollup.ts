@@ -12,16 +12,17 @@ export type TrafficRollupOptions = {
 }
 
 /**
- * Milliseconds between two runs. A longer time costs less for each record, because more increments are added to one row;
- * pages then read more increments.
+ * Milliseconds between two runs. A longer time costs less for each record, because a run then adds more increments
+ * to a row at once; but pages read more increments.
  */
 const EVERY_MS = 30_000
-/** Maximum number of increments of a transaction. */
+/** Maximum number of increments that one transaction adds. */
 const BATCH = 10_000
 
 /**
- * Adds the increments of the traffic log to its roll-ups until it is disposed. All replicas run it; an advisory lock lets
- * one of them work at a time. A transaction that fails changes nothing, and the next run repeats it.
+ * Adds the increments of the traffic log to its roll-ups until disposed. Every replica runs it; an advisory lock
+ * ensures that only one replica works at a time. A transaction that fails changes nothing, and the next run repeats
+ * its work.
  */
 export function createTrafficRollup({ db, log, everyMs = EVERY_MS }: TrafficRollupOptions): TrafficRollup {
   let isDisposed = false

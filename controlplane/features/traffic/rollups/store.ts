@@ -2,12 +2,15 @@ import type { Query } from '../../../db/query.ts'
 import { onlyRow } from '../../../db/rows.ts'
 
 /**
- * Key of the advisory lock of the transactions that move or delete increments. The function `purge_traffic` has the same
- * key.
+ * Key of the advisory lock of transactions that move or delete increments. The SQL function `purge_traffic` uses
+ * the same key.
  */
 const LOCK = 7_245_118_022
 
-/** SQL for the sums of increments. A decision that this version does not have counts only in `requests`. */
+/**
+ * SQL for the sums of increments. Requests with a decision that this version does not define count only in
+ * `requests`.
+ */
 const sumOf = (decision: string) =>
   `coalesce(sum(requests) filter (where decision = '${decision}'), 0)::bigint`
 const DECISIONS = `${sumOf('ALLOW')}, ${sumOf('HOLD')}, ${sumOf('DENY')}`

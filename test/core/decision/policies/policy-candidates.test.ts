@@ -94,7 +94,7 @@ const merge = (target?: string, context: Record<string, unknown> = {}) => {
     : { ...input, action: { ...input.action, resource: { ...input.action.resource, target } } }
 }
 
-/** One policy for each repository, which denies. */
+/** Returns one denying policy for each repository. */
 function perRepository(count: number, condition: (repository: string) => string): PolicyText[] {
   return Array.from({ length: count }, (_, n) => ({
     id: `pol_${n}`,
