@@ -91,8 +91,8 @@ async function stopByPatch() {
   const startedAt = Date.now()
   await setKillSwitch(true)
   const patchMs = Date.now() - startedAt
-  // One process that waits: asking again and again would take the cores that the stop needs.
-  // The counts are written at most every 10 s.
+  // One `kubectl wait`, because polling would take the cores that the kill switch needs. The operator writes the counts at
+  // most every 10 s.
   const confirmed = `--for=jsonpath={.status.gateways.killed}=${SIDECARS}`
   await kube(['wait', 'cgw', GATEWAY, '-n', AGENTS, '--for=condition=KillSwitchActive', '--timeout=60s'])
   await kube(['wait', 'cgw', GATEWAY, '-n', AGENTS, confirmed, '--timeout=60s'])
