@@ -17,7 +17,7 @@ export type TrafficRollupOptions = {
  */
 const EVERY_MS = 30_000
 /**
- * Limits of a transaction, whose statement takes about 3 s at these limits on two cores. Without a limit of records, the
+ * Limits of a transaction, whose statement takes 3 to 5 s at these limits on two busy cores. Without a limit of records, the
  * increments of a backlog or of a restored backup exceed the statement timeout of 60 s, and each run fails alike.
  */
 const LIMITS = { increments: 10_000, records: 50_000 }
