@@ -54,7 +54,7 @@ beforeAll(async () => {
      from generate_series(1, $2::int) n`,
     [orgId, RECORDS],
   )
-  await db.tx((q) => rollUp(q, RECORDS))
+  await db.tx((q) => rollUp(q, { increments: RECORDS, records: RECORDS }))
   await db.query('vacuum analyze')
 })
 afterAll(async () => {

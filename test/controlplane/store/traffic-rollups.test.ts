@@ -108,7 +108,8 @@ async function pagesOfRecords() {
 }
 
 const store = (records: readonly TrafficRecord[]) => db.tx((q) => insertTraffic(q, orgId, records))
-const roll = (limit = 10_000) => db.tx((q) => rollUp(q, limit))
+const ALL = { increments: 10_000, records: 1_000_000 }
+const roll = async (limits = ALL) => (await db.tx((q) => rollUp(q, limits)))?.increments ?? null
 
 const RECORDS = fc.array(
   fc.record({
@@ -133,7 +134,13 @@ const UPLOADS = fc.array(
   fc.record({
     records: RECORDS,
     again: fc.option(fc.nat()),
-    limit: fc.constantFrom(0, 1, 3, 10_000, 10_000),
+    limits: fc.constantFrom(
+      { increments: 0, records: 1 },
+      { increments: 3, records: 100 },
+      { increments: 10, records: 2 },
+      ALL,
+      ALL,
+    ),
   }),
   { minLength: 3, maxLength: 5 },
 )
@@ -146,12 +153,12 @@ describe('pages', () => {
           'truncate traffic, traffic_increments, traffic_rollups, traffic_rollup_agents, traffic_rollup_denials',
         )
         const sent: TrafficRecord[][] = []
-        for (const { records, again, limit } of uploads) {
+        for (const { records, again, limits } of uploads) {
           const batch = records.map((changes) => record(changes as Partial<TrafficRecord>))
           sent.push(batch)
           await store(batch)
           if (again !== null) await store(sent[again % sent.length] ?? [])
-          await roll(limit)
+          await roll(limits)
         }
         expect(await pages()).toEqual(await pagesOfRecords())
         const { rows } = await db.query<{ total: number }>(
@@ -214,7 +221,7 @@ describe('the job', () => {
     const killed = await openDb({ url: database.url, log })
     await expect(
       killed.tx(async (q) => {
-        await rollUp(q, 10_000)
+        await rollUp(q, ALL)
         await q.query('select pg_terminate_backend(pg_backend_pid())')
       }),
     ).rejects.toThrow()
@@ -225,10 +232,48 @@ describe('the job', () => {
     expect(await pages()).toEqual(wanted)
   })
 
+  test('limits the records of a transaction, and adds a backlog by several transactions', async () => {
+    const store200 = (agent: string) =>
+      store(Array.from({ length: 200 }, (_, n) => record({ agent, time: at(n), latency_ms: n })))
+    for (const agent of ['red/bot', 'red/dev', 'blue/bot', 'blue/dev']) await store200(agent)
+    const wanted = await pages()
+    const step = (records: number, limit = 10) => db.tx((q) => rollUp(q, { increments: limit, records }))
+    expect(await step(1)).toEqual({ increments: 1, isLimited: true })
+    expect(await step(201)).toEqual({ increments: 2, isLimited: true })
+    expect(await pages()).toEqual(wanted)
+    expect(await step(1_000, 1)).toEqual({ increments: 1, isLimited: true })
+    expect(await step(1_000)).toEqual({ increments: 0, isLimited: false })
+    expect(await pages()).toEqual(wanted)
+  })
+
+  test('adds increments with many records by several transactions, so that no statement exceeds its timeout', async () => {
+    await db.query(
+      `insert into traffic_increments
+       select date_bin('1 minute', $1::timestamptz, 'epoch'), 'red', 'red/bot', 'ALLOW', false, null, null, null, 40000, 40000, $1,
+         array[1, 2]::smallint[] from generate_series(1, 6)`,
+      [at(0)],
+    )
+    const sizes: number[] = []
+    const counting = {
+      tx: <T>(work: (q: Query) => Promise<T>) =>
+        db.tx(async (q) => {
+          const before = await countIncrements(q)
+          const result = await work(q)
+          sizes.push(before - (await countIncrements(q)))
+          return result
+        }),
+    }
+    {
+      await using _job = createTrafficRollup({ db: counting, log, everyMs: 5 })
+      await eventually('all increments are rolled up', async () => ((await increments()) === 0 ? true : null))
+    }
+    expect(sizes.filter((size) => size > 0)).toEqual([2, 2, 2])
+  })
+
   test('is skipped while another replica works', async () => {
     await store([record()])
     await db.tx(async (q) => {
-      expect(await rollUp(q, 10)).toBe(1)
+      expect(await rollUp(q, ALL)).toEqual({ increments: 1, isLimited: false })
       expect(await roll()).toBeNull()
     })
     expect(await roll()).toBe(0)
@@ -319,8 +364,10 @@ describe('a backup', () => {
   })
 })
 
-async function increments(): Promise<number> {
-  const { rows } = await db.query<{ count: number }>('select count(*) as count from traffic_increments')
+const increments = () => countIncrements(db)
+
+async function countIncrements(q: Query): Promise<number> {
+  const { rows } = await q.query<{ count: number }>('select count(*) as count from traffic_increments')
   return rows[0]?.count ?? -1
 }
 

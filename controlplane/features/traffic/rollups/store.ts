@@ -17,19 +17,37 @@ const DECISIONS = `${sumOf('ALLOW')}, ${sumOf('HOLD')}, ${sumOf('DENY')}`
 const ADDED_DECISIONS =
   'allow = kept.allow + excluded.allow, hold = kept.hold + excluded.hold, deny = kept.deny + excluded.deny'
 
+/** Limits of one transaction. */
+export type RollupLimits = {
+  readonly increments: number
+  /** Number of records in the increments. One increment is added even if it has more records. */
+  readonly records: number
+}
+
+export type RolledUp = {
+  /** Number of increments that were added to the roll-ups. */
+  readonly increments: number
+  /** Whether a limit ended the transaction, so that more increments may remain. */
+  readonly isLimited: boolean
+}
+
 /**
- * Adds at most `limit` increments to the roll-ups and deletes them. Must run in a transaction. Returns the number of
- * increments; null when another transaction holds the lock.
+ * Adds increments to the roll-ups and deletes them. Must run in a transaction. Returns null when another transaction holds
+ * the lock.
  */
-export async function rollUp(q: Query, limit: number): Promise<number | null> {
+export async function rollUp(q: Query, limits: RollupLimits): Promise<RolledUp | null> {
   const { rows: locks } = await q.query<{ isTaken: boolean }>(
     'select pg_try_advisory_xact_lock($1) as "isTaken"',
     [LOCK],
   )
   if (!onlyRow(locks).isTaken) return null
-  const { rows } = await q.query<{ taken: number }>(
-    `with taken as (
-       delete from traffic_increments where ctid = any(array(select ctid from traffic_increments limit $1)) returning *),
+  const { rows } = await q.query<RolledUp>(
+    `with candidates as (
+       select place, sum(records) over (order by place) - records as earlier
+       from (select ctid as place, records from traffic_increments limit $1) as first),
+     taken as (
+       delete from traffic_increments
+       where ctid = any(array(select place from candidates where earlier < $2)) returning *),
      spread as (
        select step, date_bin(make_interval(secs => step), minute, 'epoch') as time, taken.*
        from taken cross join unnest(array[60, 900, 3600]) as step),
@@ -71,8 +89,9 @@ export async function rollUp(q: Query, limit: number): Promise<number | null> {
        from spread where step > 60 and decision = 'DENY' group by step, time, namespace, agent, action_type, host, reason
        on conflict (step, time, namespace, kind) do update set requests = kept.requests + excluded.requests,
          last_at = greatest(kept.last_at, excluded.last_at))
-     select count(*) as taken from taken`,
-    [limit],
+     select (select count(*) from taken) as increments,
+       (select count(*) = $1 or count(*) > count(*) filter (where earlier < $2) from candidates) as "isLimited"`,
+    [limits.increments, limits.records],
   )
-  return onlyRow(rows).taken
+  return onlyRow(rows)
 }
