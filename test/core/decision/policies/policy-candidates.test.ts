@@ -41,7 +41,7 @@ const CONDITIONS = [
   '(context.count == 3 ? context.base : context.head) == "main"',
   '["main"].exists(name, context.base == name) && context.head == "x"',
   'dyn(context.base) == "main"',
-  'parameters.base == "main"',
+  'request.body.base == "main"',
   "context['base'] == 'm\\u0061in'",
 ]
 
