@@ -58,6 +58,22 @@ function hiddenInPath(text: string): string {
   return text
 }
 
+/**
+ * Returns the target of an action for a record. Of a URL, the user information is hidden, and the values of parameters
+ * that could be credentials.
+ */
+export function recordTarget(target: string): string {
+  const text = target.replace(USER, `$1${HIDDEN}@`).slice(0, MAX_PATH)
+  const at = text.search(/[?#]/)
+  if (at < 0) return shownPath(text)
+  return shownPath(text.slice(0, at)) + text.slice(at).replace(PARAMETER, hidden)
+}
+
+/** Matches the scheme and user information of a URL. */
+const USER = /^([a-z][a-z0-9+.-]*:[\\/]{2})[^/?#]*@/i
+/** Matches one pair of a query or fragment. */
+const PARAMETER = /[^&;?#]+/g
+
 /** Returns the path of a request that could not be parsed: the printable bytes before the query. */
 export function rawRecordPath(raw: RawRequest): string {
   const path = raw.target.split('?')[0] ?? ''

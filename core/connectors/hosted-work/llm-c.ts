@@ -15,6 +15,7 @@ export const LLM_C_WORK: WorkTable = {
     interaction.create         interaction  hosted_agent.run  id=id
     interaction.create_stream  interaction  hosted_agent.run  id=interaction.id
     trigger.create             trigger      -                 id=id
+    trigger.update             trigger      -                 id=segment:triggers
     trigger_execution.create   interaction  -                 id=interaction_id
     batch.create               batch        -                 id=name
     batch.create_embeddings    batch        -                 id=name

@@ -61,6 +61,9 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     model                             provider_tool.web_search  text  ~-search
     approve                           hosted_approval.answer    of=approval_request_id  =true
     events.*.decision                 hosted_approval.answer    of=request_id  =approve
+    input.*.decision                  hosted_approval.answer    of=request_id  =approve
+    items.*.decision                  hosted_approval.answer    of=request_id  =approve
+    ^.decision                        hosted_approval.answer    of=request_id  =approve
     background                        hosted_agent.run          of=model  =true
     prompt.id                         hosted_agent.run          text
     workflow.id                       hosted_agent.run          text

@@ -66,5 +66,7 @@ function pathText(node: CelNode): string | null {
   const before = pathText(receiver)
   if (before === null) return null
   if (typeof key === 'string') return `${before}.${key}`
-  return key.op === 'value' && typeof key.args === 'string' ? `${before}[${JSON.stringify(key.args)}]` : null
+  if (key.op !== 'value' || typeof key.args !== 'string') return null
+  // CEL has no escape for half of a surrogate pair.
+  return key.args.isWellFormed() ? `${before}[${JSON.stringify(key.args)}]` : null
 }

@@ -89,7 +89,9 @@ function fieldsOf(guards: readonly ReturnType<typeof guardsOfRules>[]): readonly
       const field: Field = fields.get(best.fact) ?? { read: best.read, byConstant: new Map(), all: [] }
       fields.set(best.fact, field)
       field.all.push(place)
-      field.byConstant.set(best.constant, [...(field.byConstant.get(best.constant) ?? []), place])
+      const places = field.byConstant.get(best.constant) ?? []
+      places.push(place)
+      field.byConstant.set(best.constant, places)
     }
   })
   return [...fields.values()]

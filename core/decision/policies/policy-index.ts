@@ -28,23 +28,30 @@ export type PolicyIndex = {
 
 /** Maximum number of action names with cached results. Agents choose names, so the cache is bounded. */
 const MAX_REMEMBERED = 4_096
+/** Maximum number of policies in all cached results together. Results with the same policies count once. */
+const MAX_REMEMBERED_POLICIES = 131_072
 
 export function buildPolicyIndex(policies: readonly CompiledPolicy[]): PolicyIndex {
   const all = [...policies].sort(byPriority)
   const tables = tablesOf(all)
   const remembered = new Map<string, Covering>()
   const sets = new Map<string, Covering>()
+  let held = 0
   const covering = (actionType: string): Covering => {
     const known = remembered.get(actionType)
     if (known !== undefined) return known
-    if (remembered.size >= MAX_REMEMBERED) {
+    const found = find(tables, fold(actionType)).flatMap((place) => reachingOf(all, place, actionType))
+    // Many actions are covered by the same policies. Such actions share one index.
+    const key = found.map(({ place, reach }) => `${place} ${reach}`).join()
+    const shared = sets.get(key)
+    const added = shared === undefined ? found.length : 0
+    if (remembered.size >= MAX_REMEMBERED || held + added > MAX_REMEMBERED_POLICIES) {
       remembered.clear()
       sets.clear()
+      held = 0
     }
-    const found = find(tables, fold(actionType)).flatMap((place) => reachingOf(all[place], actionType))
-    // Many actions are covered by the same policies. Such actions share one index.
-    const key = found.map(({ policy, reach }) => `${policy.ref} ${reach}`).join()
-    const set = sets.get(key) ?? { reaching: found, candidates: new Map() }
+    const set = shared ?? { reaching: found, candidates: new Map() }
+    if (!sets.has(key)) held += set.reaching.length
     sets.set(key, set)
     remembered.set(actionType, set)
     return set
@@ -71,9 +78,12 @@ type Covering = {
   readonly candidates: Map<NameRules | null, Candidates>
 }
 
-function reachingOf(policy: CompiledPolicy | undefined, actionType: string): ReachingPolicy[] {
+type Found = ReachingPolicy & { readonly place: number }
+
+function reachingOf(all: readonly CompiledPolicy[], place: number, actionType: string): Found[] {
+  const policy = all[place]
   const reach = policy === undefined ? 'none' : reachOf(policy, actionType)
-  return policy === undefined || reach === 'none' ? [] : [{ policy, reach }]
+  return policy === undefined || reach === 'none' ? [] : [{ policy, reach, place }]
 }
 
 /** Indexes into `all`, keyed by the pattern's text without case. `reachOf` then compares the exact text. */

@@ -3,6 +3,7 @@ import type { Named } from '../../../core/connectors/connector.ts'
 import { effectDetails, effectNames } from '../../../core/connectors/effects/effects.ts'
 import type { Decision } from '../../../core/decision/decision.ts'
 import type { RecordAction } from '../../../core/record.ts'
+import { recordTarget } from '../../../core/request/redact.ts'
 import { storableText } from '../../../core/storable.ts'
 import { primaryType } from '../classification/primary-action.ts'
 import type { Exchange } from '../exchange.ts'
@@ -72,7 +73,7 @@ function actionDetails(named: Named | undefined): RecordAction[] | null {
     const { effect, effects } = effectDetails(action)
     return {
       type: action.type,
-      target: target === undefined ? null : storableText(target.slice(0, MAX_TARGET)),
+      target: target === undefined ? null : storableText(recordTarget(target).slice(0, MAX_TARGET)),
       effect,
       ...(effects === undefined ? {} : { effects: [...effects] }),
     }

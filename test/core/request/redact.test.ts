@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
-import { rawRecordPath, recordPath } from '../../../core/request/redact.ts'
+import { rawRecordPath, recordPath, recordTarget } from '../../../core/request/redact.ts'
 
 const RAW = {
   method: 'GET',
@@ -97,4 +97,16 @@ describe('a recorded path', () => {
     'keeps every other parameter byte for byte: %s',
     (query) => expect(recorded(`/v1/things?${query}`)).toBe(`/v1/things?${query}`),
   )
+})
+
+describe('the target of an action in a record', () => {
+  test.each([
+    ['acme/site', 'acme/site'],
+    ['note://a?page=2', 'note://a?page=2'],
+    ['https://bot:canary@git.example/a', 'https://REDACTED@git.example/a'],
+    ['postgres://bot:ca@nary@db.example/a?b', 'postgres://REDACTED@db.example/a?b'],
+    ['https://a.example/b?page=2&to%6ben=canary', 'https://a.example/b?page=2&to%6ben=REDACTED'],
+    ['https://a.example/b?page=2#token=canary', 'https://a.example/b?page=2#token=REDACTED'],
+    ['a.example/b;session=canary/c', 'a.example/b;session=REDACTED/c'],
+  ])('%s is recorded as %s', (target, recorded) => expect(recordTarget(target)).toBe(recorded))
 })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { recordTarget } from '../../../core/request/redact.ts'
 import { type GoldenCase, USUAL_HOST } from '../../core/connectors/golden.ts'
 import { expectedActions, listedActions } from './listed-actions.ts'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
@@ -39,7 +40,10 @@ describe('under the rules of the first start', () => {
       expect(decisionOf(world)).toEqual({ decision: 'DENY', actions: [...new Set(one.expect.actions)] })
       const listed = expectedActions(one)
       expect(listedActions(world.records[0]?.audit?.requested['parameters'])).toEqual(listed)
-      expect(world.records[0]?.action_details).toEqual(listed)
+      const recorded = (one.expect.details ?? []).map(({ target }) => target && recordTarget(target))
+      expect(world.records[0]?.action_details).toEqual(
+        listedActions({ actions: listed }).map((action, at) => ({ ...action, target: recorded[at] })),
+      )
       const [card] = world.holds
       if (card !== undefined) expect(listedActions(card.parameters)).toEqual(listed)
     },

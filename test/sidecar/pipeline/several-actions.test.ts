@@ -58,6 +58,24 @@ describe('a request that carries several actions', () => {
     expect(RecordSchema.parse(record)).toEqual(record)
   })
 
+  it('has a record without the credentials in the URLs that it names', async () => {
+    const started = await start()
+    const read = (uri: string, id: number) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'resources/read',
+      params: { uri },
+    })
+    const uris = ['https://bot:canary@files.example/a', 'https://files.example/b?access_token=canary']
+    expect((await started.post(uris.map(read))).status).toBe(200)
+    const record = await recordOf(started)
+    expect(record.action_details?.map(({ target }) => target)).toEqual([
+      'https://REDACTED@files.example/a',
+      'https://files.example/b?access_token=REDACTED',
+    ])
+    expect(JSON.stringify(record)).not.toContain('canary')
+  })
+
   it('has a record without a list where it is a single one', async () => {
     const started = await start()
     await started.post(call('read', 1))

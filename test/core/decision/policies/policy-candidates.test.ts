@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { parsePattern } from '../../../../core/action/pattern.ts'
 import { scoreRisk } from '../../../../core/action/risk.ts'
 import { nameRulesOf } from '../../../../core/connectors/registry.ts'
+import { compileCondition } from '../../../../core/decision/conditions/condition.ts'
 import type { DecisionInput } from '../../../../core/decision/decision.ts'
 import { placedInputs } from '../../../../core/decision/facts/environment.ts'
 import { createFacts } from '../../../../core/decision/facts/facts.ts'
+import type { CompiledPolicy } from '../../../../core/decision/policies/compiled-policy.ts'
 import { buildPolicyIndex } from '../../../../core/decision/policies/policy-index.ts'
 import { collectOpinions, opinionOf } from '../../../../core/decision/policies/policy-opinion.ts'
 import fc from '../../../support/fast-check.ts'
@@ -32,6 +35,14 @@ const CONDITIONS = [
   'request.method == "POST"',
   'context.base in ["main", "release"]',
   'resource.target.startsWith("acme/")',
+  'context.labels && context.base == "main"',
+  'context.base == "main" && context.count / 0 > 1',
+  'context.labels[0] == "x" && (context.head == "feature" && context.base)',
+  '(context.count == 3 ? context.base : context.head) == "main"',
+  '["main"].exists(name, context.base == name) && context.head == "x"',
+  'dyn(context.base) == "main"',
+  'request.body.base == "main"',
+  "context['base'] == 'm\\u0061in'",
 ]
 
 const VALUES = fc.oneof(
@@ -141,6 +152,45 @@ describe('policies indexed by what their rules compare', () => {
     expect(found?.map(({ policy }) => policy.id)).toEqual(['pol_7'])
     expect(evaluated(policies, 'acme/repo-7')).toBe(1)
     expect(evaluated(policies, 'acme/other')).toBe(0)
+  })
+
+  test('policies with one id and version are told apart', () => {
+    const patterns = ['codehost.pr.merge', 'codehost.pr.close']
+    const policies = buildPolicyIndex(
+      patterns.flatMap((action) => {
+        const yaml = JSON.stringify({
+          scope: { actions: [action] },
+          rules: [{ name: action, decision: 'deny', conditions: ['true'] }],
+        })
+        return policiesOf([{ id: 'pol_1', yaml }]).all
+      }),
+    )
+    const found = patterns.map((type) => policies.reaching(type).map(({ policy }) => policy.rules[0]?.name))
+    expect(found).toEqual(patterns.map((pattern) => [pattern]))
+  })
+
+  test('a key with half of a surrogate pair stays a valid condition', () => {
+    const condition = compileCondition('context["\ud800"] == "x"', { rule: 'r', index: 0 })
+    expect(condition.programFor(null).guards).toEqual([])
+  })
+
+  test('action names that an agent chooses cannot make the index grow without bound', () => {
+    const [plain] = policiesOf(perRepository(1, (name) => `resource.target == "${name}"`)).all
+    if (plain === undefined) throw new Error('no policy')
+    const named = (id: string, action: string): CompiledPolicy => ({
+      ...{ ...plain, id, ref: `${id}@1`, patterns: [parsePattern(action)] },
+    })
+    const count = 400
+    const each = Array.from({ length: count }, (_, n) => [
+      named(`pol_a${n}`, 'mcp.tools.*'),
+      named(`pol_b${n}`, `mcp.tools.tool_${n}`),
+    ])
+    const policies = buildPolicyIndex(each.flat())
+    const first = policies.reaching('mcp.tools.tool_0')
+    expect(policies.reaching('mcp.tools.tool_0')).toBe(first)
+    for (let n = 1; n < count; n++) policies.reaching(`mcp.tools.tool_${n}`)
+    expect(policies.reaching('mcp.tools.tool_0')).not.toBe(first)
+    expect(policies.reaching('mcp.tools.tool_0')).toEqual(first)
   })
 
   test('a fact without a text makes all policies that compare it candidates', () => {
