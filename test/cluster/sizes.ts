@@ -10,6 +10,11 @@ export const SIZES = {
   startsAtATime: 10,
   /** Agents that a kill switch stops. A node for 100 admits more pods than the 110 that are its default. */
   stoppedAgents: size(20, 100),
+  /**
+   * Milliseconds between two calls of such an agent. On two cores 100 agents that call every 100 ms take all of the CPU time, and
+   * no sidecar starts.
+   */
+  callEveryMs: size(100, 500),
   /** Gateway processes on this machine that a kill switch stops beside them. */
   stoppedProcesses: size(2, 100),
   /** Sidecars that start at once while the control plane has 0.2 CPU. */
