@@ -66,7 +66,9 @@ async function verifyPassword(
 ): Promise<boolean> {
   const [scheme, n, r, p, salt, hash] = (stored ?? dummyHash).split('$')
   if (scheme !== 'scrypt' || salt === undefined || hash === undefined)
-    throw new Error('The format of a stored password hash is unknown.')
+    throw new Error(
+      'The format of a stored password hash is unknown: a later version wrote it, or the row is damaged. Set a new password with chaperone user reset-password.',
+    )
   const expected = Buffer.from(hash, 'base64')
   const actual = await derive(password, Buffer.from(salt, 'base64'), {
     N: Number(n),

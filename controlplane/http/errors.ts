@@ -4,7 +4,7 @@ import { ChaperoneError, type ErrorCode } from '../../core/errors.ts'
 const KNOWN: Readonly<Record<string, { readonly code: ErrorCode; readonly detail: string }>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: {
     code: 'body_too_large',
-    detail: 'The body is larger than the limit of this endpoint.',
+    detail: 'The body is larger than the limit of this endpoint. Send a smaller body, or several requests.',
   },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     code: 'malformed_request',

@@ -137,7 +137,10 @@ function isSidecar(peer: Peer): peer is SidecarPeer {
   return peer.pod !== null
 }
 
-/** Returns whether no instance was sent to the sidecar, or the sent instance is a Sandbox without a SandboxClaim. */
+/**
+ * Reports whether a SandboxClaim can still adopt the pod of the sidecar: no instance was sent to the sidecar yet, or the sent
+ * instance is a Sandbox without a claim.
+ */
 function canBeAdopted({ sentInstance }: SidecarPeer): boolean {
   return sentInstance === null || (sentInstance.sandbox !== undefined && sentInstance.claim === undefined)
 }

@@ -25,7 +25,7 @@ export type FolderOperator = AsyncDisposable & {
 /** The content of the folder at one moment. */
 type Observed = { readonly set: ManifestSet; readonly items: readonly FolderItem[] }
 
-/** Reconciles the manifest folder into the control plane until it is disposed of. */
+/** Creates an operator that applies the manifest folder to the control plane until the operator is disposed of. */
 export function createFolderOperator({ config, log }: { config: FolderConfig; log: Logger }): FolderOperator {
   const http = createControlPlaneHttp(config)
   const client = createControlPlaneClient(http)

@@ -20,7 +20,7 @@ export type ManifestHead = {
 export const DEFAULT_NAMESPACE = 'default'
 const KINDS = ['Gateway', 'Connector', 'Permission', 'Policy', 'Secret']
 
-/** Returns the head of an illegible document. */
+/** Returns the head for a document that cannot be parsed. Only the line is known. */
 export function illegibleHead(line: number): ManifestHead {
   return { kind: 'unknown', key: null, namespace: DEFAULT_NAMESPACE, name: null, spec: null, line }
 }

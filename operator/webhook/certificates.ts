@@ -108,7 +108,7 @@ async function synchronise(port: CertificatePort, nowMs: () => number) {
     if (await port.writeCertificateAuthorities(plan.cas, stored?.resourceVersion ?? null)) return plan
   }
   throw new Error(
-    'The Secret with the webhook CA changed during every write. Find the other writer of the Secret.',
+    `Another writer changed the Secret with the webhook CA during each of ${MAX_ATTEMPTS} attempts to write it. Find the writer in metadata.managedFields of the Secret (kubectl get secret --show-managed-fields), and stop it.`,
   )
 }
 

@@ -103,7 +103,9 @@ export class Journal implements JournalPort {
     return this.isWritable ? 'ok' : 'full'
   }
 
-  /** Returns the reason why no request is forwarded while the journal is not writable, and what to change. */
+  /**
+   * Returns the text for requests that are refused while the journal is not writable: why it is not, and what to change.
+   */
   get problem(): string {
     return unavailableText(this.dir, this.#outage.reason)
   }

@@ -87,7 +87,7 @@ export function findDataFolder(search: FolderSearch): DataFolder {
   return folder
 }
 
-/** Throws `conflict` when another user owns or can write to the folder, or to a file in the folder that commands rely on. */
+/** Throws `conflict` when another user owns or can write to the folder, or a file in it that commands rely on. */
 export function assertOwnedDataFolder(folder: DataFolder): void {
   const { root, keys, run, lock, adminToken, gatewayToken, gateway, manifests, logs, caCert, caBundle } =
     folder

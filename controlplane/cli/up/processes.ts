@@ -171,7 +171,9 @@ function announcements(title: string, logFile: string, warn: (line: string) => v
   const seconds = (ms: number) => `${ms / 1000} s`
   return {
     onExit: (exit: Parameters<typeof describeExit>[0], retryMs: number) =>
-      warn(`The ${title} ended ${describeExit(exit)}. Restart in ${seconds(retryMs)}. Log: ${logFile}`),
+      warn(
+        `The ${title} ended ${describeExit(exit)}. It will be restarted in ${seconds(retryMs)}. Log: ${logFile}`,
+      ),
     onFailure: (error: unknown, retryMs: number) =>
       warn(`${failureReason(error)}\nNext attempt in ${seconds(retryMs)}.`),
     onRestarted: () => warn(`The ${title} runs again.`),

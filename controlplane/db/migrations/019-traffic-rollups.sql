@@ -145,32 +145,34 @@ begin
 end $$;
 
 -- Drops whole days and deletes their rows in the default partition. Returns the number of dropped tables. The lock of `drop table`
--- blocks all uses of the traffic log, also while it is awaited: a wait ends after 100 ms, and the next one begins 200 ms later.
+-- blocks all uses of the traffic log, also while it is awaited: a wait ends after 100 ms, which releases the locks of all days, and
+-- the next attempt begins 200 ms later.
 create function drop_traffic_days(first_kept date) returns integer
 language plpgsql set search_path = public as $$
 declare
   patience constant text := current_setting('lock_timeout');
   part text;
-  dropped integer := 0;
+  dropped integer;
 begin
   delete from traffic_default where time < first_kept::timestamp at time zone 'utc';
-  for part in
-    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'public.traffic'::regclass and c.relname ~ '^traffic_[0-9]{8}$'
-      and c.relname < 'traffic_' || to_char(first_kept, 'YYYYMMDD')
-    order by c.relname
-  loop
-    for attempt in 1..50 loop
-      begin
-        perform set_config('lock_timeout', '100ms', true);
+  for attempt in 1..50 loop
+    begin
+      perform set_config('lock_timeout', '100ms', true);
+      dropped := 0;
+      for part in
+        select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'public.traffic'::regclass and c.relname ~ '^traffic_[0-9]{8}$'
+          and c.relname < 'traffic_' || to_char(first_kept, 'YYYYMMDD')
+        order by c.relname
+      loop
         execute format('drop table %I', part);
         dropped := dropped + 1;
-        exit;
-      exception when lock_not_available then
-        if attempt = 50 then raise; end if;
-        perform pg_sleep(0.2);
-      end;
-    end loop;
+      end loop;
+      exit;
+    exception when lock_not_available then
+      if attempt = 50 then raise; end if;
+      perform pg_sleep(0.2);
+    end;
   end loop;
   perform set_config('lock_timeout', patience, true);
   return dropped;

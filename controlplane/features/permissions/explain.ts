@@ -144,8 +144,8 @@ function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
 }
 
 /**
- * Decides the actions that the request may be. When the request body selects the action and the verdicts differ, the
- * notes list the verdict of each candidate action.
+ * Decides each action that the request can stand for. When the request body selects the action and the decisions
+ * differ, the notes list the decision for each of these actions.
  */
 function judgeNamed(given: ProxiedCase, named: Named): Finding {
   const { bound } = given

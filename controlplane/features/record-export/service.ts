@@ -93,7 +93,7 @@ async function sendUntil(stop: AbortSignal, deps: Sending): Promise<void> {
 }
 
 function warningOf({ name, lagS, attempts, lastError }: RecordDestination): readonly string[] {
-  const behind = `The oldest record that has not left for the destination ${name} has waited ${Math.round(lagS / 60)} minutes.`
+  const behind = `The oldest record that was not exported to ${name} yet is ${Math.round(lagS / 60)} minutes old.`
   if (attempts > 0)
     return [
       `Records cannot be exported: ${lastError ?? 'the last request failed'}. Check RECORD_EXPORT_URL and its receiver.${lagS >= BEHIND_S ? ` ${behind}` : ''}`,

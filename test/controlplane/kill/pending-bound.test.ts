@@ -26,7 +26,7 @@ describe('kill switches of one caller that wait for the database', () => {
     expect(() => room(many(100), 'agent:new')).toThrow(
       /100 kill switches that you activated are not stored yet/,
     )
-    expect(() => room(many(5_000), 'namespace:team')).toThrow(/Activate the scope all/)
+    expect(() => room(many(5_000), 'namespace:team')).toThrow(/activate a kill switch with the scope all/)
   })
 
   test('never refuse the scope all, one that is repeated, nor one that is waiting under its number', () => {

@@ -131,7 +131,7 @@ function notPermitted(): ChaperoneError {
 function notInEveryGroup(): ChaperoneError {
   return new ChaperoneError('forbidden', {
     detail:
-      'A grant needs a user of the approver groups of every policy that holds the request. Answer without a grant.',
+      'You cannot make a grant, because you are not in the approver groups of every policy that holds this request. Answer without a grant, or leave the grant to a user who is.',
   })
 }
 

@@ -41,7 +41,8 @@ export function createGrantRoutes({ approvals }: { readonly approvals: Approvals
       method: 'GET',
       path: OPERATOR_PATHS.grants,
       auth: 'operator',
-      summary: 'Lists the grants in force at Gateways of the cluster, each as the Permission that shows it',
+      summary:
+        'Lists the grants in force at Gateways of the cluster, each as the Permission object that shows it in the cluster',
       response: GrantObjects,
       handler: async () => ({ grants: [...(await approvals.grantObjects())] }),
     }),

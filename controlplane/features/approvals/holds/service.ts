@@ -132,7 +132,7 @@ async function create(q: Query, input: IdentifiedHold, binding: string): Promise
   const limits = await holdLimits(q, owner.gatewayId)
   if ((await countPendingHolds(q, orgId, body.agent)) >= limits.maxPendingPerAgent) {
     throw new ChaperoneError('too_many_holds', {
-      detail: `Agent ${body.agent} already has ${limits.maxPendingPerAgent} pending approvals. Answer some of them first.`,
+      detail: `Agent ${body.agent} already has ${limits.maxPendingPerAgent} pending approvals, the maximum. Send the request again after approvers have answered some of them.`,
       retryAfterS: 30,
     })
   }

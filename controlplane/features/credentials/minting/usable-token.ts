@@ -2,9 +2,9 @@ import { chatTokenIn } from '../../../../core/connectors/chat.ts'
 import { MintError } from './mint.ts'
 
 /**
- * Returns the token if it can be sent in a header and is not a token of the chat. Throws a `MintError` otherwise.
+ * Returns the token if it can be sent in a header and is not a token of a chat app. Throws a `MintError` otherwise.
  *
- * @param rotated Refresh token that the source issued with the token; the error contains it.
+ * @param rotated Refresh token that the source issued with the token. The error contains it, so that the caller can store it.
  */
 export function usableToken(token: string, rotated: string | null = null): string {
   if (chatTokenIn(token) !== null)

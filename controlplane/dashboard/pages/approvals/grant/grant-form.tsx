@@ -111,12 +111,14 @@ type TargetChoiceProps = {
 }
 
 function TargetChoice({ target, choice, onChange, hasParameters }: TargetChoiceProps) {
-  const note = hasParameters ? 'Unselect parameters below that name the target, such as repo.' : undefined
+  const note = hasParameters
+    ? 'Also unselect the parameters below that name the target, such as repo. Otherwise the grant covers only this target.'
+    : undefined
   return (
     <Radio.Group label="Target" value={choice} onChange={(value) => onChange(value as 'same' | 'any')}>
       <Stack gap={6} mt={6}>
         <Radio value="same" label={<UntrustedText text={target} />} />
-        <Radio value="any" label="Any target that the rules hold" description={note} />
+        <Radio value="any" label="Any target for which the same rules hold a request" description={note} />
       </Stack>
     </Radio.Group>
   )
