@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 export const FIRST: readonly string[] = ['documentation']
 /** Files that leave the installation as it is, and of which each counts only what is its own: two run at a time. */
 export const TOGETHER: readonly string[] = [
-  ...['authors', 'bypass', 'identity', 'maintenance', 'people', 'secrets', 'tenants'],
+  ...['authors', 'bypass', 'identity', 'maintenance', 'secrets', 'tenants', 'users'],
 ]
 /** One of these with a namespace of its own, because it counts what is written there. */
 export const OWN_NAMESPACE = 'agent-sandbox'
