@@ -152,6 +152,8 @@ describe('the certificates of the webhook', () => {
   it('stop retrying when the Secret changes during every write', async () => {
     const { port } = cluster()
     const contested: CertificatePort = { ...port, writeCertificateAuthorities: async () => false }
-    await expect(replica(contested, { now: START })).rejects.toThrow('Another writer changed the Secret with the webhook CA')
+    await expect(replica(contested, { now: START })).rejects.toThrow(
+      'Another writer changed the Secret with the webhook CA',
+    )
   })
 })
