@@ -1,15 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { cpus } from 'node:os'
 import { childrenOf, treeCpuUs } from './measure.ts'
 import { isInstalled } from './subject.ts'
 
 /** Core of the measured subjects. All other processes run on the other cores. */
 const SUBJECT_CORE = '0'
+/** Number of cores of the machine, those included to which this process is not bound. */
+const CORES = cpus().length
 
 /** Reports whether processes can be bound to cores, which needs Linux with two cores, and taskset. */
 export function canPin(): boolean {
-  return process.platform === 'linux' && availableParallelism() > 1 && isInstalled('taskset')
+  return process.platform === 'linux' && CORES > 1 && isInstalled('taskset')
 }
 
 /** Binds these processes and their descendants to the core of the subjects. */
@@ -21,7 +23,7 @@ export function pinToSubjectCore(pids: readonly number[]): void {
  * Binds this process and its descendants to the other cores. Child processes that start later inherit the binding.
  */
 export function pinAllToOtherCores(): void {
-  for (const pid of treeOf(process.pid)) pin(pid, `1-${availableParallelism() - 1}`)
+  for (const pid of treeOf(process.pid)) pin(pid, `1-${CORES - 1}`)
 }
 
 function pin(pid: number, cores: string): void {
