@@ -1,6 +1,6 @@
-import { isLockConflict } from './migrate.ts'
 import type { IndexMigration } from './migration-files.ts'
 import type { Query } from './query.ts'
+import { isLockConflict } from './unavailable.ts'
 
 const LOCK_TIMEOUT = "set lock_timeout = '5s'"
 const NO_LOCK_TIMEOUT = 'set lock_timeout = 0'

@@ -1,10 +1,10 @@
-import pg from 'pg'
 import type { Logger } from 'pino'
 import { sleep } from '../../runtime/sleep.ts'
 import { VERSION } from '../version.ts'
 import { type Migration, readMigrations } from './migration-files.ts'
 import type { Db, Query } from './query.ts'
 import { type AppliedMigration, appliedMigrations, laterMigrations } from './schema-version.ts'
+import { isLockConflict } from './unavailable.ts'
 
 export type MigrateOptions = {
   readonly log?: Pick<Logger, 'info' | 'warn'>
@@ -141,16 +141,6 @@ async function isApplied(
     if (isLockConflict(error)) return false
     throw error
   }
-}
-
-const LOCK_CONFLICTS: ReadonlySet<string | undefined> = new Set([
-  // SQLSTATEs `lock_not_available` and `deadlock_detected`, after which the migration is attempted again.
-  '55P03',
-  '40P01',
-])
-
-export function isLockConflict(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && LOCK_CONFLICTS.has(error.code)
 }
 
 function locked({ name }: Migration, ms: number): Error {

@@ -16,6 +16,12 @@ const MESSAGES =
 const NO_WRITES = /^(25006|53100)$/
 const READ_ONLY = '25006'
 
+/**
+ * Error codes `lock_not_available` and `deadlock_detected`: another session has the locks, and the transaction has
+ * changed nothing. An example are records of a new day, whose partition is created while an index is built.
+ */
+const LOCK_CONFLICT = /^(55P03|40P01)$/
+
 /** Error codes of a refused or failed connection. No statement was sent to the database. */
 const NOT_SENT = /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|57P0[23]|53300|08001|08004)$/
 const NOT_CONNECTED = /^(timeout exceeded when trying to connect|timeout expired)/
@@ -25,6 +31,7 @@ export function unlessUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ChaperoneError) return error
   const code = codeOf(error)
   if (NO_WRITES.test(code)) return takesNoWrites(error)
+  if (LOCK_CONFLICT.test(code)) return lockConflict(error)
   if (!CODES.test(code) && !MESSAGES.test(error.message)) return error
   return new ChaperoneError('not_ready', {
     error: 'Database unavailable',
@@ -46,6 +53,22 @@ function takesNoWrites(cause: Error): ChaperoneError {
   })
 }
 
+function lockConflict(cause: Error): ChaperoneError {
+  return new ChaperoneError('not_ready', {
+    error: 'Lock conflict in the database',
+    detail:
+      'Another session of the database has locked the same data, so nothing was changed. Send the request again.',
+    retryAfterS: 1,
+    cause,
+  })
+}
+
+/** Returns whether a statement failed because of the locks of another session. */
+export function isLockConflict(error: unknown): boolean {
+  const cause = isUnavailable(error) ? error.cause : error
+  return cause instanceof Error && LOCK_CONFLICT.test(codeOf(cause))
+}
+
 /** Returns why the server refused a write; null for an error with another cause. */
 export function writeRefusal(error: unknown): 'read-only' | 'full disk' | null {
   if (!(error instanceof Error) || !NO_WRITES.test(codeOf(error))) return null
@@ -64,7 +87,8 @@ export function isAnswerLost(error: unknown): boolean {
   if (!isUnavailable(error) || !(error.cause instanceof Error)) return false
   const { cause } = error
   const code = codeOf(cause)
-  return !NOT_SENT.test(code) && !NO_WRITES.test(code) && !NOT_CONNECTED.test(cause.message)
+  if (NO_WRITES.test(code) || LOCK_CONFLICT.test(code)) return false
+  return !NOT_SENT.test(code) && !NOT_CONNECTED.test(cause.message)
 }
 
 export function isUnavailable(error: unknown): error is ChaperoneError {

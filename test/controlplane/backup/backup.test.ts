@@ -27,6 +27,8 @@ import { lockFolder } from '../../../controlplane/cli/state/folder-lock.ts'
 import { ensureSecrets } from '../../../controlplane/cli/up/installation-secrets.ts'
 import { readConfig } from '../../../controlplane/config.ts'
 import { createControlPlane } from '../../../controlplane/controlplane.ts'
+import { knownSchemas } from '../../../controlplane/db/migration-files.ts'
+import { eventually } from '../../support/eventually.ts'
 import { databasesFolder } from '../../support/memory-folder.ts'
 import { at, caller } from '../routes/start.ts'
 
@@ -116,6 +118,11 @@ describe('backup and restore', () => {
       agentKey = at(made.body, 'api_key')
       const client = new pg.Client({ connectionString: url })
       await client.connect()
+      await eventually('the indexes', async () => {
+        // PostgreSQL can end `ensure_traffic_days` as the victim of a deadlock with the build of an index.
+        const { rows } = await client.query('select from schema_migrations')
+        return rows.length === (await knownSchemas()).length || null
+      })
       await client.query(`select ensure_traffic_days(array[(now() at time zone 'utc')::date])`)
       await client.query(
         `insert into traffic (id, time, seq, process_id, org_id, gateway, decision, method, latency_ms, overhead_ms,

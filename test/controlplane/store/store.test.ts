@@ -8,6 +8,7 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import { ensureOrg } from '../../../controlplane/db/orgs.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { createScopedQuery } from '../../../controlplane/db/scoped-query.ts'
+import { isAnswerLost } from '../../../controlplane/db/unavailable.ts'
 import { findAgentByName } from '../../../controlplane/features/agents/rows.ts'
 import { insertAgent, updateAgent } from '../../../controlplane/features/agents/store.ts'
 import { systemActor } from '../../../controlplane/features/audit/actor.ts'
@@ -98,6 +99,27 @@ describe('the database seam', () => {
       }),
     ).rejects.toThrow('no')
     expect(await currentVersion(db)).toBe(version)
+  })
+
+  test('asks for another attempt when a transaction is the victim of a deadlock', async () => {
+    await db.query('create table two as select 1 as id union select 2')
+    const lockBoth = (first: number, second: number, other: Promise<unknown>, own: () => void) =>
+      db.tx(async (q) => {
+        await q.query('select from two where id = $1 for update', [first])
+        own()
+        await other
+        await q.query('select from two where id = $1 for update', [second])
+      })
+    const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const ended = await Promise.allSettled([
+      lockBoth(1, 2, other.promise, one.resolve),
+      lockBoth(2, 1, one.promise, other.resolve),
+    ])
+    const errors = ended.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : []))
+    expect(errors).toMatchObject([
+      { code: 'not_ready', message: expect.stringMatching(/nothing was changed. Send the request again/) },
+    ])
+    expect(isAnswerLost(errors[0])).toBe(false)
   })
 
   test('notifies with the new version, and again with nothing after the connection was lost', async () => {

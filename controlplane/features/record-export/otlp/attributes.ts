@@ -91,7 +91,7 @@ const REQUEST: readonly Attribute[] = [
   {
     name: 'chaperone.action.details',
     meaning:
-      'the first 64 of these actions with effect, target and effect classes, such as `llm_a.provider_tool.mcp: write, mcp.example.com (delegate, egress)`',
+      'the first 64 of these actions with effect, target and effect classes, such as `llm_a.provider_tool.mcp: write, mcp.example.com (delegate, egress)` (OpenAI)',
     value: ({ action_details }) => action_details?.map(recordActionText),
   },
   {
