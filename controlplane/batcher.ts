@@ -1,4 +1,4 @@
-import { isUnavailable } from './db/unavailable.ts'
+import { isUnavailable } from './db/connection/unavailable.ts'
 
 export type BatcherOptions = {
   /** Maximum number of items per run. */

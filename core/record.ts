@@ -3,7 +3,7 @@ import type { LogDecision } from './decision/vocabulary.ts'
 import { EffectWord } from './wire/gateway/effect-word.ts'
 import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
 import { Instance } from './wire/gateway/instance.ts'
-import { openEnum } from './wire/open-enum.ts'
+import { openEnum } from './wire/schema/open-enum.ts'
 
 /** Decisions of this version. Records of newer gateways may have others. */
 const RecordDecision = openEnum(['ALLOW', 'HOLD', 'DENY'] as const satisfies readonly LogDecision[])

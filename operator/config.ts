@@ -1,4 +1,4 @@
-import { type FloorRules, readFloors } from '../core/crd/floors.ts'
+import { type FloorRules, readFloors } from '../core/crd/gateway/floors.ts'
 import { ChaperoneError } from '../core/errors.ts'
 import { isConfidential } from '../core/loopback.ts'
 import { type PodApi, podApiOf } from '../kube/pod-access.ts'

@@ -29,7 +29,7 @@ const out = outArgument === -1 ? join(root, 'dist') : (process.argv[outArgument 
 const bin = join(out, 'bin')
 /** Data files of the programs: path in the checkout, and path in the output, at which the programs read the file. */
 const ASSETS: ReadonlyArray<readonly [from: string, to: string]> = [
-  ['controlplane/db/migrations', 'bin/migrations'],
+  ['controlplane/db/schema/migrations', 'bin/migrations'],
   ['controlplane/cli/up/starter', 'bin/starter'],
   ['starters', 'bin/starters'],
   ['controlplane/cli/run/node-preload', 'bin/node-preload'],

@@ -13,7 +13,7 @@ import { checkOutRevision, compress } from './freeze/revision.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'test/skew/frozen')
 const PROGRAMS = ['controlplane', 'sidecar'] as const
-const MIGRATIONS = 'controlplane/db/migrations'
+const MIGRATIONS = 'controlplane/db/schema/migrations'
 /** Source of a script that runs in the extracted checkout. It prints the paths of all fields of each section. */
 const FIELDS_ENTRY = `
 import { AgentEntry, ConnectorEntry, GatewaySection, PermissionEntry, PolicyEntry } from './core/wire/gateway/sync.ts'

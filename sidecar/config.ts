@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { PROXY_ENV, VOLUMES } from '../core/capture/pod-contract.ts'
 import { isConfidential } from '../core/loopback.ts'
 import { REFUSAL_LIMITS } from '../core/state/refusal-limits.ts'
-import { LIMITS } from '../core/wire/limits.ts'
+import { LIMITS } from '../core/wire/schema/limits.ts'
 import type { ConnectionSettings } from './process/connection-limits.ts'
 import type { DnsSettings } from './upstream/resolver.ts'
 

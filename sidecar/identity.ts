@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import type { AgentEntry } from '../core/wire/gateway/sync.ts'
 import { sha256 } from '../runtime/sha256.ts'
-import type { Credentials, KeyedPort } from './pipeline/credentials.ts'
+import type { Credentials, KeyedPort } from './pipeline/credentials/credentials.ts'
 
 /** Agents by verified `Proxy-Authorization` header. */
 type Headers = Map<string, AgentEntry>

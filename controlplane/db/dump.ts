@@ -1,6 +1,6 @@
 import type { Db, Query } from './query.ts'
 import { onlyRow } from './rows.ts'
-import { appliedMigrations } from './schema-version.ts'
+import { appliedMigrations } from './schema/schema-version.ts'
 
 export type DumpedTable = { readonly name: string; readonly columns: readonly string[] }
 export type DumpedSequence = { readonly name: string; readonly value: string }

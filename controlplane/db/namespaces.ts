@@ -1,4 +1,4 @@
-import type { Labels } from '../../core/crd/allowed-namespaces.ts'
+import type { Labels } from '../../core/crd/gateway/allowed-namespaces.ts'
 import type { Query } from './query.ts'
 
 /** A namespace of the cluster, as the operator reported it. */

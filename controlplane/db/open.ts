@@ -1,12 +1,17 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { sha256 } from '../../runtime/sha256.ts'
-import { listenOn, pollInPlaceOfListen } from './listen.ts'
-import { type ConnectionPool, createConnectionPool, type Statements, sessionLimits } from './pool.ts'
-import { isBehindPooler } from './pooler.ts'
+import { listenOn, pollInPlaceOfListen } from './connection/listen.ts'
+import {
+  type ConnectionPool,
+  createConnectionPool,
+  type Statements,
+  sessionLimits,
+} from './connection/pool.ts'
+import { isBehindPooler } from './connection/pooler.ts'
+import { type DatabaseTlsFiles, databaseTls } from './connection/tls.ts'
+import { unlessUnavailable } from './connection/unavailable.ts'
 import type { Db, Query } from './query.ts'
-import { type DatabaseTlsFiles, databaseTls } from './tls.ts'
-import { unlessUnavailable } from './unavailable.ts'
 
 export type DbOptions = {
   readonly url: string

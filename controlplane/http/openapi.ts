@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ERRORS } from '../../core/errors.ts'
 import { isRight, RIGHTS, type Right } from '../../core/wire/access/rights.ts'
 import type { OpenApiReply } from '../../core/wire/health.ts'
-import { HEADERS } from '../../core/wire/limits.ts'
+import { HEADERS } from '../../core/wire/schema/limits.ts'
 import type { Route, RouteAuth } from './route.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { Namespaces, Reach, Right, Role } from '../../core/wire/access/rights.ts'
-import type { DeepReadonly } from '../../core/wire/fields.ts'
+import type { DeepReadonly } from '../../core/wire/schema/fields.ts'
 import type { ClusterUser } from '../db/cluster-user.ts'
 import type { Restriction } from './auth/restriction.ts'
 

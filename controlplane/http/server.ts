@@ -12,7 +12,7 @@ import fastify, {
 import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import type { Namespaces } from '../../core/wire/access/rights.ts'
-import { HEADERS } from '../../core/wire/limits.ts'
+import { HEADERS } from '../../core/wire/schema/limits.ts'
 import { newId } from '../crypto/ids.ts'
 import { networkOf } from '../features/sessions/attempts.ts'
 import { type AuthDeps, authenticate } from './auth/authenticate.ts'

@@ -7,7 +7,7 @@ import {
   TlsMode,
   UserRowSpec,
 } from './connector-fields.ts'
-import { CredentialSpec } from './credential-spec.ts'
+import { CredentialSpec } from './credentials/credential-spec.ts'
 import { described } from './described.ts'
 import { GatewayRefs, host, httpUrl } from './fields.ts'
 

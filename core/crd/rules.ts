@@ -10,10 +10,10 @@ import {
   ONE_EXCHANGE,
   ONE_SOURCE,
   SOURCE_FIELDS,
-} from './credential-spec.ts'
-import { isPlainPath, PLAIN_PATH } from './local-source-spec.ts'
+} from './credentials/credential-spec.ts'
+import { isPlainPath, PLAIN_PATH } from './credentials/local-source-spec.ts'
+import { OAUTH2_RULES, type OAuth2Shape } from './credentials/oauth2-rules.ts'
 import { MODEL_RULES, type ModelShape } from './model-rules.ts'
-import { OAUTH2_RULES, type OAuth2Shape } from './oauth2-rules.ts'
 import type { SpecRule, SpecRules } from './spec-rules.ts'
 
 type SelectorShape = {

@@ -1,8 +1,8 @@
 import { ANNOTATIONS, INJECT_LABEL } from '../capture/pod-contract.ts'
-import { admits, type RequestingNamespace } from '../crd/allowed-namespaces.ts'
+import { admits, type RequestingNamespace } from '../crd/gateway/allowed-namespaces.ts'
 import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
-import { annotationField, type Refusal, refusal } from './refusal.ts'
+import { annotationField, type Refusal, refusal } from './refusals/refusal.ts'
 
 /** Look-up of Gateways in the informer cache. */
 export type GatewayLookup = {

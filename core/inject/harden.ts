@@ -1,6 +1,6 @@
 import type { Container, Pod, SecurityContext } from './pod.ts'
-import { ALLOWED_CAPABILITIES } from './refuse-container.ts'
-import { mapContainers } from './reserved.ts'
+import { ALLOWED_CAPABILITIES } from './refusals/refuse-container.ts'
+import { mapContainers } from './refusals/reserved.ts'
 
 /** Folder in which client libraries expect the token of the Kubernetes API. */
 export const API_TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount'

@@ -1,5 +1,5 @@
 import type { InjectGateway } from './options.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { type Refusal, refusal } from './refusals/refusal.ts'
 import type { Runtime } from './runtime.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Container, Pod } from './pod.ts'
-import { annotationField, type Refusal, refusal } from './refusal.ts'
+import { annotationField, type Refusal, refusal } from './refusals/refusal.ts'
 
 /** Pod label that adds the pod to Istio's ambient mode or excludes it. istio-cni also applies it to running pods. */
 export const AMBIENT_LABEL = 'istio.io/dataplane-mode'

@@ -1,4 +1,4 @@
-import type { GatewaySpec } from '../crd/gateway-spec.ts'
+import type { GatewaySpec } from '../crd/gateway/gateway-spec.ts'
 import { GATEWAY_FLAGS } from '../gateway-flags.ts'
 import type { Isolation } from './interception.ts'
 import type { Runtime } from './runtime.ts'

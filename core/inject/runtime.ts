@@ -1,5 +1,5 @@
 import type { Pod } from './pod.ts'
-import { type Refusal, refusal } from './refusal.ts'
+import { type Refusal, refusal } from './refusals/refusal.ts'
 
 /**
  * Container runtime whose network stack needs other capture rules. Kata runs a Linux kernel, so it has the rules of

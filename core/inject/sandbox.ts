@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from '../capture/pod-contract.ts'
 import type { OwnedMetadata, Owner } from './pod.ts'
-import { annotationField, type Refusal, refusal } from './refusal.ts'
+import { annotationField, type Refusal, refusal } from './refusals/refusal.ts'
 
 /** API groups of agent-sandbox (kubernetes-sigs/agent-sandbox). */
 export const SANDBOX_GROUP = 'agents.x-k8s.io'

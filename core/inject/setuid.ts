@@ -1,5 +1,5 @@
 import type { Container, Pod } from './pod.ts'
-import { everyContainer } from './reserved.ts'
+import { everyContainer } from './refusals/reserved.ts'
 
 /** Programs that change their user. They fail in a governed container, which lacks the required capabilities. */
 const CHANGERS = [

@@ -2,7 +2,7 @@ import { agreeOnHost } from './authority.ts'
 import { splitAuthority } from './authority-text.ts'
 import { type CanonicalRequest, isRefusal, type RawRequest, type Refusal, refusal } from './canonical.ts'
 import { readBodyInfo } from './framing.ts'
-import { type HeaderFacts, listItems, readHeaders } from './header-rules.ts'
+import { type HeaderFacts, listItems, readHeaders } from './headers/header-rules.ts'
 import { judgePairs } from './method-override.ts'
 import { readPairs, readPath, type SplitTarget, splitTarget } from './target.ts'
 

@@ -1,5 +1,5 @@
 import { type BodyInfo, isRefusal, type RawRequest, type Refusal, refusal } from './canonical.ts'
-import type { HeaderFacts } from './header-rules.ts'
+import type { HeaderFacts } from './headers/header-rules.ts'
 
 /** Returns the length and format of the body. Returns a refusal if two parsers could determine different values. */
 export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVersion']): BodyInfo | Refusal {

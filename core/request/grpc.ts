@@ -1,5 +1,5 @@
 import type { RawHeaders } from './canonical.ts'
-import { headerValue } from './headers.ts'
+import { headerValue } from './headers/headers.ts'
 
 const GRPC = /^application\/grpc(?:\+[^;\s]+)?[\t ]*(?:;|$)/i
 

@@ -12,7 +12,7 @@ import type {
   PermissionEntry,
   PolicyEntry,
 } from '../wire/gateway/sync.ts'
-import { LIMITS } from '../wire/limits.ts'
+import { LIMITS } from '../wire/schema/limits.ts'
 import type { EntryReader } from './read-section.ts'
 import { READERS } from './readers.ts'
 import { OWN_PERMISSIONS_SECTION, PERMISSION_SECTIONS, SECTION_NAMES } from './sections.ts'

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { fieldPaths } from '../wire/tolerant.ts'
+import { fieldPaths } from '../wire/schema/tolerant.ts'
 import type { StandIn, StandInMaker } from './stand-ins.ts'
 
 /** Content of a section. A stand-in (see `StandIn`) replaces each entry that this version does not understand. */

@@ -1,4 +1,4 @@
-import { LIMITS } from '../wire/limits.ts'
+import { LIMITS } from '../wire/schema/limits.ts'
 
 /**
  * Names of the permission sections, `permissions.00` … `permissions.0f`. The first hex digit of the SHA-256 of a

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { effectOfPattern, isEffectClass } from '../action/effect-class.ts'
 import { PolicyScope } from '../crd/policy/policy-document.ts'
 import { INVALID_PRIORITY } from '../decision/policies/invalid-policy.ts'
-import { POLICY_TIERS } from '../wire/gateway/policy-reach.ts'
+import { POLICY_TIERS } from '../wire/gateway/sections/policy-reach.ts'
 import {
   AgentEntry,
   ConnectorEntry,
@@ -10,7 +10,7 @@ import {
   PermissionEntry,
   type PolicyEntry,
 } from '../wire/gateway/sync.ts'
-import { tolerant } from '../wire/tolerant.ts'
+import { tolerant } from '../wire/schema/tolerant.ts'
 import type { NotUnderstood } from './snapshot.ts'
 
 /**

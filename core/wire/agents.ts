@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { Instance } from './gateway/instance.ts'
+import { ManagedFields } from './operator/origin.ts'
 import {
   AgentName,
   Capabilities,
@@ -9,9 +11,7 @@ import {
   NewAgentName,
   Ok,
   Runtime,
-} from './fields.ts'
-import { Instance } from './gateway/instance.ts'
-import { ManagedFields } from './operator/origin.ts'
+} from './schema/fields.ts'
 
 export const AgentView = z.object({
   agent_id: z.string(),

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { Id, type QueryInput } from './fields.ts'
 import { ApprovalCard, ApprovalStatus } from './gateway/internal.ts'
 import { GrantBody } from './grants.ts'
-import { LIMITS } from './limits.ts'
+import { Id, type QueryInput } from './schema/fields.ts'
+import { LIMITS } from './schema/limits.ts'
 
 export const ApprovalsQuery = z.strictObject({
   status: ApprovalStatus.optional(),

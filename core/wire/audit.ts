@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RecordSchema } from '../record.ts'
-import { AuditFilterFields, Id, Limit, type QueryInput } from './fields.ts'
 import { ApprovalCard } from './gateway/internal.ts'
+import { AuditFilterFields, Id, Limit, type QueryInput } from './schema/fields.ts'
 
 /** Event types of the audit log: those of spec 6.1, and the additional ones that docs/api.md lists. */
 export const AuditEventType = z.enum([

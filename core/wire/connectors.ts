@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { ConnectorType } from '../crd/connector-fields.ts'
 import { ConnectorCredential } from './credentials.ts'
-import { ConnectorFields, GatewayRef, Id, Limit, Ok, type QueryInput } from './fields.ts'
 import { ManagedFields } from './operator/origin.ts'
+import { ConnectorFields, GatewayRef, Id, Limit, Ok, type QueryInput } from './schema/fields.ts'
 
 /** Connector as the dashboard shows it, without its credential. */
 export const ConnectorView = z.object({

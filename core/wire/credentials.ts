@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id, Ok } from './fields.ts'
+import { Id, Ok } from './schema/fields.ts'
 
 /** Name of a credential of the encrypted store, or of a Connector. */
 export const CredentialName = z

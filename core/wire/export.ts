@@ -9,7 +9,7 @@ import {
   PolicyName,
   PolicyText,
   Runtime,
-} from './fields.ts'
+} from './schema/fields.ts'
 
 export const ExportQuery = z.strictObject({ format: z.enum(['json', 'manifests']).default('json') })
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { EnforcementLevelSchema } from '../crd/gateway-fields.ts'
+import { EnforcementLevelSchema } from '../crd/gateway/gateway-fields.ts'
+import { ManagedFields } from './operator/origin.ts'
 import {
   AgentName,
   Environment,
@@ -9,9 +10,8 @@ import {
   Ok,
   Runtime,
   SetupConnectorSchema,
-} from './fields.ts'
-import { ManagedFields } from './operator/origin.ts'
-import { PLAIN_NAME_RULE } from './plain-name.ts'
+} from './schema/fields.ts'
+import { PLAIN_NAME_RULE } from './schema/plain-name.ts'
 
 const Host = z.string().min(1).max(253)
 const Port = z.int().min(1).max(65_535)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Id } from './fields.ts'
+import { Id } from './schema/fields.ts'
 
 /** Time to the expiry of a grant. `today` ends at midnight UTC. */
 export const GRANT_DURATIONS = ['15m', '1h', 'today'] as const

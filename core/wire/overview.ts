@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { EnforcementLevelSchema } from '../crd/gateway-fields.ts'
-import { Moment, Ok, type QueryInput } from './fields.ts'
+import { EnforcementLevelSchema } from '../crd/gateway/gateway-fields.ts'
 import { KillEntry } from './gateway/kill.ts'
 import { ObjectOrigin } from './operator/origin.ts'
+import { Moment, Ok, type QueryInput } from './schema/fields.ts'
 import { DecisionView } from './v1.ts'
 
 /**

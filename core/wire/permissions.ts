@@ -3,8 +3,8 @@ import { PermissionPatternSchema } from '../crd/action-patterns.ts'
 import { ConnectorType } from '../crd/connector-fields.ts'
 import { RuleDecisionSchema } from '../crd/fields.ts'
 import { NamedAction } from './connectors.ts'
-import { AgentName, GatewayRef, Id, Ok } from './fields.ts'
 import { ManagedFields } from './operator/origin.ts'
+import { AgentName, GatewayRef, Id, Ok } from './schema/fields.ts'
 
 export const PermissionView = z.object({
   id: z.string(),

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { PolicyRecord } from '../crd/policy/policy-spec.ts'
 import { PROBLEM_CODES } from '../problem.ts'
-import { Id, Ok, PolicyName, PolicyText } from './fields.ts'
-import { LIMITS } from './limits.ts'
 import { ManagedFields } from './operator/origin.ts'
+import { Id, Ok, PolicyName, PolicyText } from './schema/fields.ts'
+import { LIMITS } from './schema/limits.ts'
 import { PoliciesReply } from './v1.ts'
 
 const Priority = PolicyRecord.shape.priority.unwrap()

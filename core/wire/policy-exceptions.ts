@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { Id } from './fields.ts'
 import { PolicyCheckReply } from './policies.ts'
+import { Id } from './schema/fields.ts'
 
 export const ExceptionsParams = z.object({ id: Id })
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { PlainUrl } from './fields.ts'
+import { PlainUrl } from './schema/fields.ts'
 
 /** Placeholder for a stored secret in responses. A request with this value leaves the secret unchanged. */
 export const MASK = '********'

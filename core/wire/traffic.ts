@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { RecordSchema } from '../record.ts'
-import { Id, Limit, Moment, type QueryInput } from './fields.ts'
+import { Id, Limit, Moment, type QueryInput } from './schema/fields.ts'
 
 const Text = z.string().min(1).max(300).optional()
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Email, Id, Ok, RoleSchema } from './fields.ts'
+import { Email, Id, Ok, RoleSchema } from './schema/fields.ts'
 
 export const UserView = z.object({
   id: z.string(),

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { ActionSpec } from '../action/spec.ts'
 import { SubmittedSpec } from '../action/submitted-spec.ts'
 import { ACTION_REQUEST_STATES } from '../state/action-request.ts'
-import { Environment, NewAgentName, Ok, Runtime } from './fields.ts'
 import { ApprovalStatus, KillScope } from './gateway/internal.ts'
-import { LIMITS } from './limits.ts'
+import { Environment, NewAgentName, Ok, Runtime } from './schema/fields.ts'
+import { LIMITS } from './schema/limits.ts'
 
 // Schemas of the v1 API for agents (spec 4.3). They ignore unknown fields of a request, and keep unknown fields of an
 // action spec.

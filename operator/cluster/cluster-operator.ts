@@ -22,10 +22,10 @@ import { createOperatorMetrics, type OperatorMetrics, type Validity } from '../m
 import { type InformerCaches, queueKey } from './custom-resources.ts'
 import { type Informers, startInformers } from './informer-caches.ts'
 import { createLeader, type LeaderTiming, type PodName } from './leader.ts'
-import { podCounts } from './pod-counts.ts'
-import type { PodIndex } from './pod-index.ts'
+import { podCounts } from './pods/pod-counts.ts'
+import type { PodIndex } from './pods/pod-index.ts'
+import { type Sandboxes, startSandboxes } from './pods/sandboxes.ts'
 import { readinessChecks } from './readiness-checks.ts'
-import { type Sandboxes, startSandboxes } from './sandboxes.ts'
 
 export type ClusterOperator = AsyncDisposable & {
   /** Resolves when every informer cache has its first complete list. */

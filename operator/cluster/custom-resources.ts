@@ -1,5 +1,5 @@
 import type { ConnectorSpec } from '../../core/crd/connector-spec.ts'
-import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import type { GatewaySpec } from '../../core/crd/gateway/gateway-spec.ts'
 import type { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
 import type { PermissionSpec, ResourceKind } from '../../core/crd/schemas.ts'
 import type { ConnectorStatus, GatewayStatus, PermissionStatus, PolicyStatus } from '../../core/crd/status.ts'

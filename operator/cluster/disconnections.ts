@@ -3,7 +3,7 @@ import type { EventRecorder, EventTarget } from '../kube/events.ts'
 import { hasCode } from '../kube/kube-failure.ts'
 import { keyOf } from '../kube/objects.ts'
 import { egressCauseText } from '../network/egress-cause.ts'
-import type { GovernedPod } from './governed-pods.ts'
+import type { GovernedPod } from './pods/governed-pods.ts'
 
 /**
  * Pods whose sidecar has no connection to the control plane, grouped by cause; the cause is empty while it is unknown.

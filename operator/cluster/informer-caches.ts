@@ -13,8 +13,8 @@ import {
 } from '../kube/reflector.ts'
 import { DEPENDENCY_ORDER } from '../reconcile/kind-order.ts'
 import type { CustomResource, InformerCaches } from './custom-resources.ts'
-import { type GovernedPod, governedPod } from './governed-pods.ts'
-import { createPodIndex, type PodIndex } from './pod-index.ts'
+import { type GovernedPod, governedPod } from './pods/governed-pods.ts'
+import { createPodIndex, type PodIndex } from './pods/pod-index.ts'
 
 /** Receives the keys of changed objects. */
 export type InformerListener = {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { FloorRules } from '../../core/crd/floors.ts'
+import type { FloorRules } from '../../core/crd/gateway/floors.ts'
 import type { ControlPlaneClient } from '../control/control-plane-client.ts'
 import type { Replicas } from '../control/replicas.ts'
 import type { Bypassing } from '../guard/watchdog.ts'
@@ -11,9 +11,9 @@ import { untilAborted } from '../kube/until-aborted.ts'
 import type { OperatorMetrics } from '../metrics.ts'
 import { DEPENDENCY_ORDER, TIGHTENING_ORDER } from '../reconcile/kind-order.ts'
 import { type InformerCaches, queueKey } from './custom-resources.ts'
-import type { GovernedPod } from './governed-pods.ts'
 import { createTerm, type Term } from './leader-term.ts'
-import type { PodIndex } from './pod-index.ts'
+import type { GovernedPod } from './pods/governed-pods.ts'
+import type { PodIndex } from './pods/pod-index.ts'
 import { NO_SECRETS, type SecretCounts } from './secrets.ts'
 
 export type LeaderDeps = {

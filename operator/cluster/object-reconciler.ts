@@ -1,4 +1,4 @@
-import { type FloorRules, floored } from '../../core/crd/floors.ts'
+import { type FloorRules, floored } from '../../core/crd/gateway/floors.ts'
 import { API_VERSION, type ResourceKind } from '../../core/crd/schemas.ts'
 import type { Acknowledgements } from '../control/acknowledgements.ts'
 import type { Bypassing } from '../guard/watchdog.ts'
@@ -16,7 +16,7 @@ import { type CustomResource, type InformerCaches, splitQueueKey } from './custo
 import { enqueueDependents } from './dependents.ts'
 import type { Disconnections } from './disconnections.ts'
 import { objectBody } from './object-body.ts'
-import type { PodIndex } from './pod-index.ts'
+import type { PodIndex } from './pods/pod-index.ts'
 import type { ConnectorSecrets } from './secrets.ts'
 
 export type ObjectReconcilerDeps = Pick<

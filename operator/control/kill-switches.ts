@@ -1,4 +1,4 @@
-import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import type { GatewaySpec } from '../../core/crd/gateway/gateway-spec.ts'
 import { killScopesOf } from '../../core/crd/kill-scopes.ts'
 import {
   EMERGENCY_SOURCE,

@@ -1,6 +1,6 @@
 import { CONTAINERS, POD_PORTS, VOLUMES } from '../../core/capture/pod-contract.ts'
-import { ALLOWED_CAPABILITIES } from '../../core/inject/refuse-container.ts'
-import { SELINUX_TYPES } from '../../core/inject/refuse-security.ts'
+import { ALLOWED_CAPABILITIES } from '../../core/inject/refusals/refuse-container.ts'
+import { SELINUX_TYPES } from '../../core/inject/refusals/refuse-security.ts'
 import { demand, security, text, texts, type Validation } from './expressions.ts'
 
 const RESERVED = texts(Object.values(CONTAINERS))

@@ -9,8 +9,8 @@ import {
   VOLUMES,
 } from '../../core/capture/pod-contract.ts'
 import { PROXIED_LAYERS } from '../../core/inject/interception.ts'
-import { ALLOWED_SYSCTLS, ALLOWED_VOLUMES } from '../../core/inject/refuse-pod.ts'
-import { SELINUX_TYPES } from '../../core/inject/refuse-security.ts'
+import { ALLOWED_SYSCTLS, ALLOWED_VOLUMES } from '../../core/inject/refusals/refuse-pod.ts'
+import { SELINUX_TYPES } from '../../core/inject/refusals/refuse-security.ts'
 import { containerRules } from './container-rules.ts'
 import { demand, metadataOf, text, texts, type Validation, type Variable } from './expressions.ts'
 import type { GuardOptions } from './guard-options.ts'

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type FloorRules, floored } from '../../core/crd/floors.ts'
+import { type FloorRules, floored } from '../../core/crd/gateway/floors.ts'
 import type { GatewayLookup } from '../../core/inject/governance.ts'
 import type { Isolation } from '../../core/inject/interception.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'

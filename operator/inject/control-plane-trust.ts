@@ -1,5 +1,5 @@
 import { VOLUMES } from '../../core/capture/pod-contract.ts'
-import { admits, type RequestingNamespace } from '../../core/crd/allowed-namespaces.ts'
+import { admits, type RequestingNamespace } from '../../core/crd/gateway/allowed-namespaces.ts'
 import type { InjectGateway } from '../../core/inject/options.ts'
 import { FIELD_MANAGER } from '../kube/apply.ts'
 import type { KubeClient } from '../kube/client.ts'

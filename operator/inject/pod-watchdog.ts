@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Sandboxes } from '../cluster/sandboxes.ts'
+import type { Sandboxes } from '../cluster/pods/sandboxes.ts'
 import { type FailedEviction, type Sweep, sweep, type WatchdogPort } from '../guard/watchdog.ts'
 import { type WatchedPod, watchedPod } from '../guard/watched-pods.ts'
 import type { KubeClient } from '../kube/client.ts'

@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '../../core/capture/pod-contract.ts'
 import { owningController } from '../../core/inject/agent-name.ts'
 import { SANDBOX_EXTENSIONS_GROUP, SANDBOX_GROUP, type Sandbox } from '../../core/inject/sandbox.ts'
-import type { Sandboxes } from '../cluster/sandboxes.ts'
+import type { Sandboxes } from '../cluster/pods/sandboxes.ts'
 import type { RunningPod } from '../guard/judge-pod.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { EventRecorder } from '../kube/events.ts'

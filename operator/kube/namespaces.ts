@@ -1,4 +1,4 @@
-import type { Labels, RequestingNamespace } from '../../core/crd/allowed-namespaces.ts'
+import type { Labels, RequestingNamespace } from '../../core/crd/gateway/allowed-namespaces.ts'
 import { type KubeObject, pathOf } from './objects.ts'
 import { createReflector, type Reflector, type ReflectorDeps } from './reflector.ts'
 

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import type { Labels } from '../../core/crd/allowed-namespaces.ts'
+import type { Labels } from '../../core/crd/gateway/allowed-namespaces.ts'
 
 /** NetworkPolicy of a namespace, with the fields that govern egress. */
 export type EgressPolicy = {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { ConnectorSpec } from '../../core/crd/connector-spec.ts'
-import { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../core/crd/gateway/gateway-spec.ts'
 import { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
 import { PermissionSpec, type ResourceKind } from '../../core/crd/schemas.ts'
 

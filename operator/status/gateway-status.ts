@@ -1,6 +1,6 @@
 import type { ConditionReason } from '../../core/crd/conditions.ts'
-import { floorText } from '../../core/crd/floors.ts'
-import type { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import { floorText } from '../../core/crd/gateway/floors.ts'
+import type { GatewaySpec } from '../../core/crd/gateway/gateway-spec.ts'
 import { killScopesOf } from '../../core/crd/kill-scopes.ts'
 import type { GatewayStatus } from '../../core/crd/status.ts'
 import {

@@ -1,8 +1,8 @@
-import type { FieldBelowFloor } from '../../core/crd/floors.ts'
+import type { FieldBelowFloor } from '../../core/crd/gateway/floors.ts'
 import type { PushReply } from '../../core/wire/operator/operator.ts'
 import type { Credential } from '../cluster/credentials.ts'
 import type { Disconnected } from '../cluster/disconnections.ts'
-import type { PodFacts } from '../cluster/pod-index.ts'
+import type { PodFacts } from '../cluster/pods/pod-index.ts'
 import type { GatewayState } from '../control/gateway-states.ts'
 import type { BypassingPod } from '../guard/watchdog.ts'
 

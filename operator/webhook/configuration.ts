@@ -1,5 +1,5 @@
 import { ANNOTATIONS, INJECT_LABEL } from '../../core/capture/pod-contract.ts'
-import { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../core/crd/gateway/gateway-spec.ts'
 import { SYSTEM_NAMESPACES } from '../kube/system-namespaces.ts'
 
 export const WEBHOOK_CONFIGURATION = 'chaperone-injector'

@@ -13,7 +13,7 @@ import {
 import { jsonPatch } from '../../core/inject/json-patch.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { type Owner, type Pod, PodSchema } from '../../core/inject/pod.ts'
-import { annotationField, type Refusal, refusal, refusalText } from '../../core/inject/refusal.ts'
+import { annotationField, type Refusal, refusal, refusalText } from '../../core/inject/refusals/refusal.ts'
 import { type RuntimeLookup, runtimeOfPod } from '../../core/inject/runtime.ts'
 import {
   isSandbox,
@@ -22,8 +22,8 @@ import {
   type SandboxLookup,
   sandboxIdentity,
 } from '../../core/inject/sandbox.ts'
-import type { GovernedPod } from '../cluster/governed-pods.ts'
-import type { AdmittedPod } from '../cluster/pod-index.ts'
+import type { GovernedPod } from '../cluster/pods/governed-pods.ts'
+import type { AdmittedPod } from '../cluster/pods/pod-index.ts'
 import type { AdmissionRequest, AdmissionResponse } from './admission-review.ts'
 import type { IssuedUids } from './issued-uids.ts'
 

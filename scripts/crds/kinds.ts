@@ -1,5 +1,5 @@
 import { ConnectorSpec } from '../../core/crd/connector-spec.ts'
-import { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../core/crd/gateway/gateway-spec.ts'
 import { PolicySpec } from '../../core/crd/policy/policy-spec.ts'
 import { CONNECTOR_RULES, GATEWAY_RULES, PERMISSION_RULES, POLICY_RULES } from '../../core/crd/rules.ts'
 import { PermissionSpec } from '../../core/crd/schemas.ts'

@@ -27,7 +27,7 @@ import {
 import { MAX_NUMBER_BYTES } from '../../core/request/json/json-lexer.ts'
 import { MAX_LOOSE_CHARS } from '../../core/request/json/loose-json.ts'
 import { MAX_FORM_PAIRS } from '../../core/request/target.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
+import { LIMITS } from '../../core/wire/schema/limits.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { isErrno } from '../journal/segments/errno.ts'
-import type { KeyedPort } from '../pipeline/credentials.ts'
+import type { KeyedPort } from '../pipeline/credentials/credentials.ts'
 import type { Log } from '../process/log.ts'
 
 /** Proxy ports on loopback, one for each agent. An agent keeps its port across restarts of the gateway. */

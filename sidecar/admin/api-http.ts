@@ -5,7 +5,7 @@ import { ChaperoneError, errorBody } from '../../core/errors.ts'
 import { splitAuthority } from '../../core/request/authority-text.ts'
 import type { RawHeaders } from '../../core/request/canonical.ts'
 import { fieldMessage } from '../../core/schema/field-message.ts'
-import type { DeepReadonly } from '../../core/wire/fields.ts'
+import type { DeepReadonly } from '../../core/wire/schema/fields.ts'
 import { sha256 } from '../../runtime/sha256.ts'
 import type { ApiReply, ApiRequest } from '../listener/deps.ts'
 

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { AgentEntry } from '../../core/wire/gateway/sync.ts'
-import type { KeyedPort } from '../pipeline/credentials.ts'
+import type { KeyedPort } from '../pipeline/credentials/credentials.ts'
 
 /**
  * Keys of agents for their local ports. The gateway stores only hashes of the agents' own keys, so it derives other

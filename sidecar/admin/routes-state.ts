@@ -1,5 +1,5 @@
-import type { DeepReadonly } from '../../core/wire/fields.ts'
 import type { GatewayHealth, GatewayStatus, RecentTraffic } from '../../core/wire/gateway/internal-replies.ts'
+import type { DeepReadonly } from '../../core/wire/schema/fields.ts'
 import type { ApiRequest } from '../listener/deps.ts'
 import { type ApiAnswer, invalid, ok } from './api-http.ts'
 import { type ApiRoute, get } from './api-route.ts'

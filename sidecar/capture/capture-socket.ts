@@ -8,7 +8,7 @@ import { createAgentDns } from '../listener/dns/agent-dns.ts'
 import { createUnownedNames } from '../listener/dns/unowned-names.ts'
 import type { Front } from '../listener/front.ts'
 import { existsBy, isUnownedHost, ownerOf, resolveAbsolute } from '../name-owner.ts'
-import type { KeyedPort } from '../pipeline/credentials.ts'
+import type { KeyedPort } from '../pipeline/credentials/credentials.ts'
 
 export type CaptureSocketDeps = {
   readonly path: string

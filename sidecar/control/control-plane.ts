@@ -8,7 +8,7 @@ import {
   type StatusBody,
   SYNC_PATHS,
 } from '../../core/wire/gateway/sync.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
+import { LIMITS } from '../../core/wire/schema/limits.ts'
 import { isoNow } from '../process/clock.ts'
 import type { Log } from '../process/log.ts'
 import { type Acks, createAcks } from './acks.ts'

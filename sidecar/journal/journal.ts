@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import type { TrafficRecord } from '../../core/record.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
+import { LIMITS } from '../../core/wire/schema/limits.ts'
 import type { AfterRecord, AggregateRow, JournalPort, OpenIntent } from '../pipeline/ports.ts'
 import { encodeRecord } from '../pipeline/record/record-json.ts'
 import { type Backlog, createBacklog } from './backlog.ts'

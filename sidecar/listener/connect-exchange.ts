@@ -1,5 +1,5 @@
 import type { RequestSources } from '../../core/request/canonical.ts'
-import type { Credentials } from '../pipeline/credentials.ts'
+import type { Credentials } from '../pipeline/credentials/credentials.ts'
 import { Exchange } from '../pipeline/exchange.ts'
 import type { ExchangeAbort } from '../pipeline/exchange-abort.ts'
 import type { Reply } from '../pipeline/reply.ts'

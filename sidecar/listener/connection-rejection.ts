@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Credentials } from '../pipeline/credentials.ts'
+import type { Credentials } from '../pipeline/credentials/credentials.ts'
 import { Exchange } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'
 import type { AfterRecord } from '../pipeline/ports.ts'

@@ -1,5 +1,5 @@
 import type { RawHeaders } from '../../core/request/canonical.ts'
-import type { Credentials } from '../pipeline/credentials.ts'
+import type { Credentials } from '../pipeline/credentials/credentials.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Log } from '../process/log.ts'
 import type { LeafCache } from '../tls/leaf-cache.ts'

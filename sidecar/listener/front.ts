@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import type { Credentials, KeyedPort } from '../pipeline/credentials.ts'
+import type { Credentials, KeyedPort } from '../pipeline/credentials/credentials.ts'
 import { explainPort, serveApi } from './api.ts'
 import { type ConnectionDeadline, createConnectionDeadlines } from './connection-deadline.ts'
 import { createQuotas } from './connection-quotas.ts'

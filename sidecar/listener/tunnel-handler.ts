@@ -1,5 +1,5 @@
 import type { RequestSources } from '../../core/request/canonical.ts'
-import type { Credentials } from '../pipeline/credentials.ts'
+import type { Credentials } from '../pipeline/credentials/credentials.ts'
 import { Exchange, type Transport } from '../pipeline/exchange.ts'
 import type { FrontDeps } from './deps.ts'
 import type { Problem } from './http1/framing.ts'

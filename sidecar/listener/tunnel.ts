@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { RequestSources } from '../../core/request/canonical.ts'
-import type { Credentials } from '../pipeline/credentials.ts'
+import type { Credentials } from '../pipeline/credentials/credentials.ts'
 import { newConnectExchange } from './connect-exchange.ts'
 import type { ConnectionDeadline } from './connection-deadline.ts'
 import type { FrontDeps } from './deps.ts'

@@ -2,7 +2,7 @@ import type { Message, MessageProtocol } from '../../core/connectors/message-pro
 import { ChaperoneError } from '../../core/errors.ts'
 import { isRefusal, type Refusal, refusal } from '../../core/request/canonical.ts'
 import { runSliced } from '../../core/sliced.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
+import { LIMITS } from '../../core/wire/schema/limits.ts'
 import { SMALL_BYTES } from '../pipeline/body/body-reader.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { createExchangeAbort } from '../pipeline/exchange-abort.ts'

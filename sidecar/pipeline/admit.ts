@@ -5,7 +5,7 @@ import { normaliseHost } from '../../core/request/authority.ts'
 import { GATEWAY_HOST } from '../../core/request/gateway-host.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import { identify } from '../identity.ts'
-import type { Credentials } from './credentials.ts'
+import type { Credentials } from './credentials/credentials.ts'
 import type { PipelinePorts } from './ports.ts'
 
 export type ConnectTarget = { readonly host: string; readonly port: number }

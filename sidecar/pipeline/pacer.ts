@@ -1,5 +1,5 @@
 import type { Sliced } from '../../core/sliced.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
+import { LIMITS } from '../../core/wire/schema/limits.ts'
 import type { Exchange } from './exchange.ts'
 import type { StageClock } from './stage-runner.ts'
 

@@ -1,9 +1,9 @@
 import type { Upstream } from '../upstream/http.ts'
 import type { BodyReader } from './body/body-reader.ts'
 import { createInflateBudget } from './body/inflate-budget.ts'
+import { refuseExpired, waitForSecret } from './credentials/minted-secret.ts'
 import type { Exchange } from './exchange.ts'
 import { createAnswer } from './gateway-host/answer-agent.ts'
-import { refuseExpired, waitForSecret } from './minted-secret.ts'
 import type { Pacer } from './pacer.ts'
 import {
   type Cleared,

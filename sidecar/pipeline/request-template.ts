@@ -6,7 +6,7 @@ import {
   type Refusal,
 } from '../../core/request/canonical.ts'
 import { canonicalise } from '../../core/request/canonicalise.ts'
-import { headerValue } from '../../core/request/headers.ts'
+import { headerValue } from '../../core/request/headers/headers.ts'
 import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { HeadText } from '../upstream/http1/request-head.ts'
 import { ScanMemo } from './classification/scan-memo.ts'

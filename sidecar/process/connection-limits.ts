@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { LIMITS } from '../../core/wire/limits.ts'
+import { LIMITS } from '../../core/wire/schema/limits.ts'
 import type { QuotaLimits } from '../listener/connection-quotas.ts'
 
 /** Connection limits from the environment; null for the default. */

@@ -15,7 +15,7 @@ import {
   pinnedLookup,
   type Resolve,
 } from '../../core/request/outbound-address.ts'
-import { LIMITS } from '../../core/wire/limits.ts'
+import { LIMITS } from '../../core/wire/schema/limits.ts'
 import type { UpstreamTarget } from './target.ts'
 
 export type Dialer = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { nameProblem } from '../../controlplane/dashboard/labels/plain-name.ts'
-import { PLAIN_NAME_RULE, PlainName } from '../../core/wire/plain-name.ts'
+import { PLAIN_NAME_RULE, PlainName } from '../../core/wire/schema/plain-name.ts'
 
 test.each([
   ...['a', 'Z9', 'team/bot', 'a b', 'a._/-b', 'a'.repeat(253)],

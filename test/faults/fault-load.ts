@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http'
-import { HEADERS } from '../../core/wire/limits.ts'
+import { HEADERS } from '../../core/wire/schema/limits.ts'
 import type { FakeControlPlane } from '../sidecar/control/fake-control-plane.ts'
 import { PROXY_AUTHORIZATION, UPSTREAM_HOST } from '../sidecar/gateway/gateway-world.ts'
 import { eventually } from '../support/eventually.ts'

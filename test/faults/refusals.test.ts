@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { HEADERS } from '../../core/wire/limits.ts'
+import { HEADERS } from '../../core/wire/schema/limits.ts'
 import { agentEntry, FakeControlPlane, TOKEN } from '../sidecar/control/fake-control-plane.ts'
 import {
   AGENT_KEY,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { podCounts } from '../../operator/cluster/pod-counts.ts'
-import type { PodFacts } from '../../operator/cluster/pod-index.ts'
+import { podCounts } from '../../operator/cluster/pods/pod-counts.ts'
+import type { PodFacts } from '../../operator/cluster/pods/pod-index.ts'
 import { NO_SECRETS } from '../../operator/cluster/secrets.ts'
 import { createOperatorMetrics, type OperatorGauges } from '../../operator/metrics.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { type EntrySection, FIELD_ADDITIONS } from '../../core/wire/gateway/field-additions.ts'
+import { type EntrySection, FIELD_ADDITIONS } from '../../core/wire/gateway/sections/field-additions.ts'
 import {
   AgentEntry,
   ConnectorEntry,
@@ -7,7 +7,7 @@ import {
   PermissionEntry,
   PolicyEntry,
 } from '../../core/wire/gateway/sync.ts'
-import { fieldPaths } from '../../core/wire/tolerant.ts'
+import { fieldPaths } from '../../core/wire/schema/tolerant.ts'
 import { frozenPrograms } from './skew-programs.ts'
 
 const SECTIONS = {

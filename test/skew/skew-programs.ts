@@ -10,7 +10,7 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
 import { build, type Plugin } from 'esbuild'
-import type { EntrySection, FieldAddition } from '../../core/wire/gateway/field-additions.ts'
+import type { EntrySection, FieldAddition } from '../../core/wire/gateway/sections/field-additions.ts'
 import { bundledProgram } from '../support/bundled-program.ts'
 import { databasesFolder } from '../support/memory-folder.ts'
 
@@ -101,13 +101,13 @@ type Change = readonly [from: string, to: string]
 /** Text of sources that the fixture replaces. Each must stand there, else the fixture would add nothing. */
 const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   'package.json': [['"version": "0.1.0"', `"version": "${NEWER_VERSION}"`]],
-  'core/wire/gateway/field-additions.ts': [
+  'core/wire/gateway/sections/field-additions.ts': [
     [
       'FIELD_ADDITIONS: readonly FieldAddition[] = [',
       "FIELD_ADDITIONS: readonly FieldAddition[] = [...JSON.parse(process.env['NEWER_FIELDS'] ?? '[]'),",
     ],
   ],
-  'core/wire/gateway/addressed-entry.ts': [
+  'core/wire/gateway/sections/addressed-entry.ts': [
     [
       'export function addressedEntry(',
       `import { addNewerFields } from '${join(import.meta.dirname, 'newer-fields.ts')}'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PROTOCOL } from '../../core/wire/gateway/field-additions.ts'
+import { PROTOCOL } from '../../core/wire/gateway/sections/field-additions.ts'
 import { eventually } from '../support/eventually.ts'
 import { HOSTS } from '../support/every-connector.ts'
 import {

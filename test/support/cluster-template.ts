@@ -37,8 +37,8 @@ export function seedPostgres(dir: string): void {
 }
 
 const CODE = join(ROOT, 'controlplane/cli/postgres/cluster.ts')
-const MIGRATE = join(ROOT, 'controlplane/db/migrate.ts')
-const MIGRATIONS = join(ROOT, 'controlplane/db/migrations')
+const MIGRATE = join(ROOT, 'controlplane/db/schema/migrate.ts')
+const MIGRATIONS = join(ROOT, 'controlplane/db/schema/migrations')
 
 function emptyCluster(): string {
   const installed = installedBinaries()

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { GatewaySpec } from '../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../core/crd/gateway/gateway-spec.ts'
 import { type GatewayLookup, governance } from '../../core/inject/governance.ts'
 import { inject } from '../../core/inject/inject.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/wire/limits.ts'
+import { LIMITS } from '../../core/wire/schema/limits.ts'
 import type { Rules } from '../sidecar/pipeline/test-world.ts'
 import { type GitObject, packOf, pushBody } from './git-pack.ts'
 

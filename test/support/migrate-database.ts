@@ -1,7 +1,7 @@
 import { pino } from 'pino'
-import { createIndexBuilder } from '../../controlplane/db/index-builder.ts'
-import { migrate } from '../../controlplane/db/migrate.ts'
 import { openDb } from '../../controlplane/db/open.ts'
+import { createIndexBuilder } from '../../controlplane/db/schema/index-builder.ts'
+import { migrate } from '../../controlplane/db/schema/migrate.ts'
 
 /** Migrates the database to the product's current schema, indexes included, with the product's code. */
 export async function migrateDatabase(url: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { type FloorRules, Floors } from '../../core/crd/floors.ts'
+import { type FloorRules, Floors } from '../../core/crd/gateway/floors.ts'
 
 /** Floor rules of an installation without floors. */
 export const NO_FLOORS: FloorRules = { floors: Floors.parse({}), platformNamespaces: new Set() }

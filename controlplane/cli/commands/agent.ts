@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { CreateAgentReply } from '../../../core/wire/agents.ts'
-import { NewAgentName } from '../../../core/wire/fields.ts'
+import { NewAgentName } from '../../../core/wire/schema/fields.ts'
 import { checkedValue, verbOf } from '../arguments.ts'
 import { listAgents } from '../client/agents.ts'
 import type { ApiClient } from '../client/client.ts'

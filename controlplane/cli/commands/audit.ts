@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { Moment } from '../../../core/wire/fields.ts'
+import { Moment } from '../../../core/wire/schema/fields.ts'
 import { checkedValue, verbOf } from '../arguments.ts'
 import { listAgents } from '../client/agents.ts'
 import type { ApiClient } from '../client/client.ts'

@@ -1,5 +1,5 @@
 import { nearest } from '../../../core/nearest.ts'
-import { PlainUrl } from '../../../core/wire/fields.ts'
+import { PlainUrl } from '../../../core/wire/schema/fields.ts'
 import { PLAIN_SETTINGS, SETTING_KEYS, SettingsReply } from '../../../core/wire/settings.ts'
 import { checkedValue, usageError } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'

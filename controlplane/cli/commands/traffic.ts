@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RecordSchema } from '../../../core/record.ts'
-import { Moment } from '../../../core/wire/fields.ts'
 import { instanceText } from '../../../core/wire/gateway/instance.ts'
+import { Moment } from '../../../core/wire/schema/fields.ts'
 import type { TrafficReply } from '../../../core/wire/traffic.ts'
 import { sleep } from '../../../runtime/sleep.ts'
 import { checkedOption, usageError } from '../arguments.ts'

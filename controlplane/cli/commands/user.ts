@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { ROLES } from '../../../core/wire/access/rights.ts'
-import { Email } from '../../../core/wire/fields.ts'
+import { Email } from '../../../core/wire/schema/fields.ts'
 import { type InvitationView, UserActionReply, UserList } from '../../../core/wire/users.ts'
 import { checkedOption, checkedValue, verbOf } from '../arguments.ts'
 import type { ApiClient } from '../client/client.ts'

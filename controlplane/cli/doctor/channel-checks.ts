@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { ChannelList } from '../../../core/wire/notification-channels.ts'
+import type { ChannelList } from '../../../core/wire/notifications/notification-channels.ts'
 import { replyFields } from '../client/reply-fields.ts'
 import { type Check, ok, warning } from './check.ts'
 

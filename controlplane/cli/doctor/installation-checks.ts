@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { CHANNEL_NAMES, channelWarning } from '../../../core/wire/notification-channels.ts'
+import { CHANNEL_NAMES, channelWarning } from '../../../core/wire/notifications/notification-channels.ts'
 import type { OverviewReply } from '../../../core/wire/overview.ts'
 import { type ApiClient, readIfAllowed } from '../client/client.ts'
 import { replyFields } from '../client/reply-fields.ts'

@@ -18,18 +18,17 @@ import type {
   TestCredentialReply,
 } from '../../../core/wire/credentials.ts'
 import type { ImportReply } from '../../../core/wire/export.ts'
-import type { Ok } from '../../../core/wire/fields.ts'
 import type {
   ChannelBody,
   ChannelList,
   TestChannelBody,
   TestChannelReply,
-} from '../../../core/wire/notification-channels.ts'
+} from '../../../core/wire/notifications/notification-channels.ts'
 import type {
   NotificationList,
   NotificationsQuery,
   RetryNotificationBody,
-} from '../../../core/wire/notifications.ts'
+} from '../../../core/wire/notifications/notifications.ts'
 import type {
   EffectiveQuery,
   EffectiveReply,
@@ -49,6 +48,7 @@ import type {
   ReplayReply,
   SavedPolicy,
 } from '../../../core/wire/policies.ts'
+import type { Ok } from '../../../core/wire/schema/fields.ts'
 import type { SettingsBody, SettingsReply, WebhookSecretReply } from '../../../core/wire/settings.ts'
 import type { UserActionBody, UserActionReply } from '../../../core/wire/users.ts'
 import type { Read, Write } from './operation.ts'

@@ -29,7 +29,6 @@ import type {
   UnownedHostsReply,
 } from '../../../core/wire/connectors.ts'
 import type { DryRunQuery, ExplainQuery, ExplainReply } from '../../../core/wire/explain.ts'
-import type { Ok } from '../../../core/wire/fields.ts'
 import type {
   ProbeQuery,
   ProbeReply,
@@ -38,7 +37,14 @@ import type {
 } from '../../../core/wire/gateways.ts'
 import type { GrantList, RevokeGrantQuery } from '../../../core/wire/grants.ts'
 import type { KillSwitchBody, KillSwitchReply, KillSwitchState } from '../../../core/wire/kill-switch.ts'
-import type { TestChannelReply } from '../../../core/wire/notification-channels.ts'
+import type { TestChannelReply } from '../../../core/wire/notifications/notification-channels.ts'
+import type {
+  PushSubscriptionBody,
+  PushSubscriptionList,
+  PushSubscriptionQuery,
+  PushSubscriptionReply,
+  TestPushBody,
+} from '../../../core/wire/notifications/push-subscriptions.ts'
 import type {
   ActivityQuery,
   ActivityReply,
@@ -53,13 +59,7 @@ import type {
   ExceptionsQuery,
   ExceptionsReply,
 } from '../../../core/wire/policy-exceptions.ts'
-import type {
-  PushSubscriptionBody,
-  PushSubscriptionList,
-  PushSubscriptionQuery,
-  PushSubscriptionReply,
-  TestPushBody,
-} from '../../../core/wire/push-subscriptions.ts'
+import type { Ok } from '../../../core/wire/schema/fields.ts'
 import type { RecordParams, RecordReply, TrafficQuery, TrafficReply } from '../../../core/wire/traffic.ts'
 import type {
   ApproverKeyList,

@@ -1,4 +1,4 @@
-import type { HEADERS } from '../../../core/wire/limits.ts'
+import type { HEADERS } from '../../../core/wire/schema/limits.ts'
 
 export const PAGE_SECRET_HEADER: (typeof HEADERS)['pageSecret'] = 'X-Service-Page-Secret'
 

@@ -1,5 +1,5 @@
 import { createSlidingWindow, type SlidingWindow } from '../../../core/state/sliding-window.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { sha256 } from '../../../runtime/sha256.ts'
 import { createBatcher } from '../../batcher.ts'
 import { isSameHash, keyPrefix } from '../../crypto/tokens.ts'

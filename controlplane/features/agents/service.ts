@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import { NewAgentName } from '../../../core/wire/fields.ts'
+import { NewAgentName } from '../../../core/wire/schema/fields.ts'
 import { newId } from '../../crypto/ids.ts'
 import { type IssuedKey, issueAgentKey } from '../../crypto/tokens.ts'
 import { bumpVersion } from '../../db/config-version.ts'

@@ -2,7 +2,7 @@ import { actionSummary } from '../../../core/connectors/summary/action-summary.t
 import { comparableNames, grantObstacle } from '../../../core/decision/permissions/grant.ts'
 import { TOKEN_LIFE_S } from '../../../core/token.ts'
 import type { ApprovalCard, ApproverAnswer } from '../../../core/wire/gateway/internal.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { SubmitReply } from '../../../core/wire/v1.ts'
 import { approvalProgress } from './progress.ts'
 import type { ApprovalRow, StoredAnswer } from './rows.ts'

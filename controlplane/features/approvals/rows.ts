@@ -10,7 +10,7 @@ import type {
   RequiredGroupsView,
   UnreadBody,
 } from '../../../core/wire/gateway/internal.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { ClusterUser } from '../../db/cluster-user.ts'
 import type { Query } from '../../db/query.ts'
 import type { ScopedQuery } from '../../db/scoped-query.ts'

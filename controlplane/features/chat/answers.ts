@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { unstorableIn } from '../../../core/storable.ts'
-import type { ChatReply } from '../../../core/wire/notifications.ts'
+import type { ChatReply } from '../../../core/wire/notifications/notifications.ts'
 import { sha256 } from '../../../runtime/sha256.ts'
 import { escaped } from '../../chat-markup.ts'
 import type { Db, Query } from '../../db/query.ts'

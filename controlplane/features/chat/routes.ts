@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { ChatReply } from '../../../core/wire/notifications.ts'
+import { ChatReply } from '../../../core/wire/notifications/notifications.ts'
 import { type Route, route } from '../../http/route.ts'
 import type { ChatAnswers } from './answers.ts'
 

@@ -1,7 +1,7 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { DeepReadonly } from '../../../core/wire/fields.ts'
 import type { CommandReplies } from '../../../core/wire/gateway/commands.ts'
 import { ConnectorAdd, ConnectorRemove } from '../../../core/wire/gateway/internal.ts'
+import type { DeepReadonly } from '../../../core/wire/schema/fields.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Query } from '../../db/query.ts'
 import { gatewayActor } from '../audit/actor.ts'

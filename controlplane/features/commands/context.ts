@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { ChaperoneError } from '../../../core/errors.ts'
-import type { DeepReadonly } from '../../../core/wire/fields.ts'
 import type { CommandReplies, ForwardedKillSwitch } from '../../../core/wire/gateway/commands.ts'
+import type { DeepReadonly } from '../../../core/wire/schema/fields.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Db } from '../../db/query.ts'
 import type { Restriction } from '../../http/auth/restriction.ts'

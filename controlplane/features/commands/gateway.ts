@@ -1,4 +1,4 @@
-import { EnforcementLevelSchema } from '../../../core/crd/gateway-fields.ts'
+import { EnforcementLevelSchema } from '../../../core/crd/gateway/gateway-fields.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { CommandReplies } from '../../../core/wire/gateway/commands.ts'
 import { EnforcementSet, KillSwitchSet } from '../../../core/wire/gateway/internal.ts'

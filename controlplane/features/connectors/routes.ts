@@ -8,7 +8,6 @@ import {
   type ConnectorView,
   RemoveConnectorQuery,
 } from '../../../core/wire/connectors.ts'
-import { Ok } from '../../../core/wire/fields.ts'
 import {
   PermissionList,
   PermissionsQuery,
@@ -17,6 +16,7 @@ import {
   SetPermissionBody,
   SetPermissionReply,
 } from '../../../core/wire/permissions.ts'
+import { Ok } from '../../../core/wire/schema/fields.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'
 import { APPROVALS_BOT_WARNING } from '../chat/bot/bot.ts'

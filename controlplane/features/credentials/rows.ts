@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import { isMinted, MINTING_FIELDS } from '../../../core/crd/credential-spec.ts'
+import { isMinted, MINTING_FIELDS } from '../../../core/crd/credentials/credential-spec.ts'
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Sealed } from '../../crypto/sealed.ts'
 import { sealedPlace } from '../../crypto/sealed-places.ts'

@@ -1,4 +1,4 @@
-import { hasLocalSource } from '../../../core/crd/credential-spec.ts'
+import { hasLocalSource } from '../../../core/crd/credentials/credential-spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import { covers } from '../../../core/wire/access/rights.ts'

@@ -1,4 +1,4 @@
-import { type LocalSource, localSourceOf } from '../../../core/crd/local-source-spec.ts'
+import { type LocalSource, localSourceOf } from '../../../core/crd/credentials/local-source-spec.ts'
 import type { ConnectorView } from '../../../core/wire/connectors.ts'
 import type { ConnectorCredential } from '../../../core/wire/credentials.ts'
 import type { ConnectorRow } from '../connectors/rows.ts'

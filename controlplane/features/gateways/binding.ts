@@ -1,6 +1,6 @@
-import { admits, type Labels, selects } from '../../../core/crd/allowed-namespaces.ts'
 import type { GatewayRef } from '../../../core/crd/fields.ts'
-import type { LabelSelector } from '../../../core/crd/namespace-fields.ts'
+import { admits, type Labels, selects } from '../../../core/crd/gateway/allowed-namespaces.ts'
+import type { LabelSelector } from '../../../core/crd/gateway/namespace-fields.ts'
 import type { PushProblem } from '../../../core/wire/operator/operator.ts'
 import type { BindableGateway } from './rows.ts'
 

@@ -1,4 +1,4 @@
-import { type FloorRules, floored } from '../../../core/crd/floors.ts'
+import { type FloorRules, floored } from '../../../core/crd/gateway/floors.ts'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import type { GatewayRow } from './rows.ts'
 

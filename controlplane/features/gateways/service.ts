@@ -1,4 +1,4 @@
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { TrafficRecord } from '../../../core/record.ts'
 import type { Query } from '../../db/query.ts'

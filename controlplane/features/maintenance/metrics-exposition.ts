@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { countRelations } from '../../../core/wire/gateway/version-relation.ts'
-import type { ChannelView } from '../../../core/wire/notification-channels.ts'
+import type { ChannelView } from '../../../core/wire/notifications/notification-channels.ts'
 import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import { VERSION } from '../../version.ts'
 import type { ActionCounts } from '../actions/rows.ts'

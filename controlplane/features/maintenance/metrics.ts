@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
-import type { ChannelView } from '../../../core/wire/notification-channels.ts'
+import type { ChannelView } from '../../../core/wire/notifications/notification-channels.ts'
 import type { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import type { Db } from '../../db/query.ts'
 import { type ActionCounts, countActions } from '../actions/rows.ts'

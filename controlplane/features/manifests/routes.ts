@@ -1,7 +1,6 @@
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { covers } from '../../../core/wire/access/rights.ts'
-import { Ok } from '../../../core/wire/fields.ts'
 import {
   ManifestsReply,
   ObjectParams,
@@ -26,6 +25,7 @@ import {
   SweepReply,
 } from '../../../core/wire/operator/operator.ts'
 import { KnownPods, type PodRef, PodsBody, PodsReply } from '../../../core/wire/operator/pods.ts'
+import { Ok } from '../../../core/wire/schema/fields.ts'
 import { type Route, type RouteInput, route } from '../../http/route.ts'
 import type { KillRelay } from '../kill-switch/relay.ts'
 import type { KillSwitch } from '../kill-switch/service.ts'

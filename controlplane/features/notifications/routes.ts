@@ -1,16 +1,16 @@
-import { Ok } from '../../../core/wire/fields.ts'
 import {
   ChannelBody,
   ChannelList,
   TestChannelBody,
   TestChannelReply,
-} from '../../../core/wire/notification-channels.ts'
+} from '../../../core/wire/notifications/notification-channels.ts'
 import {
   NotificationList,
   NotificationsQuery,
   type NotificationView,
   RetryNotificationBody,
-} from '../../../core/wire/notifications.ts'
+} from '../../../core/wire/notifications/notifications.ts'
+import { Ok } from '../../../core/wire/schema/fields.ts'
 import { RotateWebhookSecretBody, WebhookSecretReply } from '../../../core/wire/settings.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'

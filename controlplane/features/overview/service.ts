@@ -1,4 +1,4 @@
-import type { FloorRules } from '../../../core/crd/floors.ts'
+import type { FloorRules } from '../../../core/crd/gateway/floors.ts'
 import { killsIn } from '../../../core/decision/kill-switch/kills-in.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'

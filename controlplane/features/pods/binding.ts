@@ -1,4 +1,4 @@
-import { admits, type RequestingNamespace } from '../../../core/crd/allowed-namespaces.ts'
+import { admits, type RequestingNamespace } from '../../../core/crd/gateway/allowed-namespaces.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { isSandboxWorkload } from '../../../core/inject/sandbox.ts'
 import { newId } from '../../crypto/ids.ts'

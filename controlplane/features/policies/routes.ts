@@ -1,6 +1,5 @@
-import type { FloorRules } from '../../../core/crd/floors.ts'
+import type { FloorRules } from '../../../core/crd/gateway/floors.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import { Ok } from '../../../core/wire/fields.ts'
 import {
   CreatePolicyBody,
   PatchPolicyBody,
@@ -8,6 +7,7 @@ import {
   RemovePolicyQuery,
   SavedPolicy as SavedPolicyReply,
 } from '../../../core/wire/policies.ts'
+import { Ok } from '../../../core/wire/schema/fields.ts'
 import { visibleRecords } from '../../http/auth/rights.ts'
 import { type Route, route } from '../../http/route.ts'
 import { notReplaced } from '../../sync/sections/built-in-policies.ts'

@@ -10,7 +10,7 @@ import { emptyGroupWarnings } from '../../../core/decision/policies/policy-warni
 import { ChaperoneError } from '../../../core/errors.ts'
 import { problemText } from '../../../core/problem.ts'
 import type { Namespaces } from '../../../core/wire/access/rights.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { newId } from '../../crypto/ids.ts'
 import { bumpVersion } from '../../db/config-version.ts'
 import type { Db, Query } from '../../db/query.ts'

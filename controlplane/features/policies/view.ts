@@ -1,8 +1,8 @@
 import { parsePolicyYaml } from '../../../core/decision/policies/policy-document.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
 import type { ObjectOrigin } from '../../../core/wire/operator/origin.ts'
 import type { PolicyDetails, PolicySummary } from '../../../core/wire/policies.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { PolicyRow } from './rows.ts'
 
 export function policySummary(row: PolicyRow): PolicySummary {

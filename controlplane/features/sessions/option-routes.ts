@@ -1,5 +1,5 @@
 import { AuthOptionsReply, RedeemOwnerLinkBody } from '../../../core/wire/access/sessions.ts'
-import { Ok } from '../../../core/wire/fields.ts'
+import { Ok } from '../../../core/wire/schema/fields.ts'
 import { hasCredentials } from '../../http/auth/authenticate.ts'
 import { userOf } from '../../http/auth/user-principal.ts'
 import { type Route, route } from '../../http/route.ts'

@@ -13,7 +13,7 @@ import {
   RegisterReply,
   SessionReply,
 } from '../../../core/wire/access/sessions.ts'
-import { Ok } from '../../../core/wire/fields.ts'
+import { Ok } from '../../../core/wire/schema/fields.ts'
 import { deviceCookies, setDeviceCookie } from '../../http/auth/device-cookie.ts'
 import { isForwarded } from '../../http/auth/loopback-only.ts'
 import { isPage } from '../../http/auth/page-secret.ts'

@@ -1,4 +1,4 @@
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { sha256 } from '../../../runtime/sha256.ts'
 import { newId } from '../../crypto/ids.ts'
 import type { RotatingKeyring } from '../../crypto/keyring.ts'

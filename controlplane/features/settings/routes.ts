@@ -1,4 +1,4 @@
-import { Ok } from '../../../core/wire/fields.ts'
+import { Ok } from '../../../core/wire/schema/fields.ts'
 import { SettingsBody, SettingsReply } from '../../../core/wire/settings.ts'
 import { type Route, route } from '../../http/route.ts'
 import { actorOf } from '../audit/actor.ts'

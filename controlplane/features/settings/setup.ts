@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import type { EnforcementLevelSchema } from '../../../core/crd/gateway-fields.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import type { EnforcementLevelSchema } from '../../../core/crd/gateway/gateway-fields.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import {
   type AccessRule,
   type CatalogueEntry,

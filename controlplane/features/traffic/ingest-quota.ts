@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 
 /** Owner of an ingest quota: a Gateway with all its processes, or all sidecars of one agent. */
 export type IngestOwner = { readonly name: string; readonly agent: string | null }

@@ -1,6 +1,6 @@
 import type { TrafficRecord } from '../../../core/record.ts'
 import { refusalsText } from '../../../core/state/refusals-text.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { IngestOwner } from './ingest-quota.ts'
 
 /**

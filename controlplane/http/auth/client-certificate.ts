@@ -1,6 +1,6 @@
 import { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
-import { HEADERS } from '../../../core/wire/limits.ts'
+import { HEADERS } from '../../../core/wire/schema/limits.ts'
 
 /**
  * User of a client certificate. As in Kubernetes, the username is the common name and the groups are the organizations.

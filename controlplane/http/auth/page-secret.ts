@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { HEADERS } from '../../../core/wire/limits.ts'
+import { HEADERS } from '../../../core/wire/schema/limits.ts'
 
 /** Returns the page secret of the dashboard page that sent the request; undefined when the header is absent. */
 export function pageSecretOf(request: FastifyRequest): string | undefined {

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { HEADERS } from '../../../core/wire/limits.ts'
+import { HEADERS } from '../../../core/wire/schema/limits.ts'
 import type { Principal } from '../route.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/state/clock.ts'
 import { isEarlier } from '../../../core/state/state-order.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { currentOrder } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import type { EpochRaiser } from '../epoch-raiser.ts'

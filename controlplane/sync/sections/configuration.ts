@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { withoutExposedCredential } from '../../../core/connectors/credentials/clear-text.ts'
 import { CONNECTOR_FIELDS } from '../../../core/crd/connector-fields.ts'
-import type { FloorRules } from '../../../core/crd/floors.ts'
+import type { FloorRules } from '../../../core/crd/gateway/floors.ts'
 import { namespaceOf } from '../../../core/decision/kill-switch/kill-reach.ts'
 import type { ConnectorEntry, PolicyEntry, TokenKeyEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Keyring } from '../../crypto/keyring.ts'

@@ -1,5 +1,5 @@
-import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
 import type { StateOrder } from '../../../core/wire/gateway/kill.ts'
+import { PROTOCOL } from '../../../core/wire/gateway/sections/field-additions.ts'
 import { createPace } from '../pace.ts'
 import { createSerial } from '../serial.ts'
 import { type Configuration, type ConfigurationDeps, loadConfiguration } from './configuration.ts'

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { Peer } from '../peer.ts'
 import type { SectionLibrary } from './library.ts'
 import { hasSameHashes } from './sections.ts'

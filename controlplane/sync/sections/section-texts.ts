@@ -1,6 +1,6 @@
 import { sectionText } from '../../../core/snapshot/sections.ts'
-import { addressedEntry } from '../../../core/wire/gateway/addressed-entry.ts'
-import { type EntrySection, FIELD_ADDITIONS } from '../../../core/wire/gateway/field-additions.ts'
+import { addressedEntry } from '../../../core/wire/gateway/sections/addressed-entry.ts'
+import { type EntrySection, FIELD_ADDITIONS } from '../../../core/wire/gateway/sections/field-additions.ts'
 import { sha256Hex } from '../../../runtime/sha256.ts'
 import { complete, inSteps, type Steps } from './steps.ts'
 

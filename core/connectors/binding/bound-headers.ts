@@ -1,5 +1,5 @@
 import type { RawHeaders } from '../../request/canonical.ts'
-import { ACCOUNT_HEADERS } from '../../request/header-names.ts'
+import { ACCOUNT_HEADERS } from '../../request/headers/header-names.ts'
 import { isSecretHeader } from '../credentials/secret-names.ts'
 
 /** Header fields that an approval ignores, with the reason. `names` are complete names in lower case, not prefixes. */

@@ -1,5 +1,5 @@
 import { type CanonicalRequest, type Refusal, refusal } from '../../request/canonical.ts'
-import { headerName } from '../../request/header-names.ts'
+import { headerName } from '../../request/headers/header-names.ts'
 import type { BoundConnector } from '../registry.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { matchesPattern, type Pattern } from '../../action/pattern.ts'
 import { nearest } from '../../nearest.ts'
-import { plainName } from '../../request/repeated-names.ts'
+import { plainName } from '../../request/headers/repeated-names.ts'
 import { createCatalogue } from '../catalogue.ts'
 import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from '../chat/channel-fields.ts'
 import { MUTATION_TABLE } from '../codehost/graphql/mutation-table.ts'

@@ -1,6 +1,6 @@
 import type { Parameters } from '../../action/action.ts'
 import { type Refusal, refusal } from '../../request/canonical.ts'
-import { looseName, type Pairs, plainName, repeatedName } from '../../request/repeated-names.ts'
+import { looseName, type Pairs, plainName, repeatedName } from '../../request/headers/repeated-names.ts'
 import type { BodyView, Row } from '../connector.ts'
 
 /** Names of fields with integer values. Forms and queries can only send these values as text. */

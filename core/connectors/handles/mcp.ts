@@ -1,4 +1,4 @@
-import { headerValues } from '../../request/headers.ts'
+import { headerValues } from '../../request/headers/headers.ts'
 import type { HandleReader } from './handle.ts'
 import { distinctHandles } from './table-handles.ts'
 

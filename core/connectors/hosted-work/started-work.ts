@@ -1,6 +1,6 @@
 import type { Action } from '../../action/action.ts'
 import type { CanonicalRequest, RawHeaders } from '../../request/canonical.ts'
-import { headerValue } from '../../request/headers.ts'
+import { headerValue } from '../../request/headers/headers.ts'
 import type { HostedWork, WorkKind, WorkStart } from './table.ts'
 
 /** Work that a provider performs after its response, with the data of a request that cancels it. */

@@ -1,4 +1,4 @@
-import { headerValues } from '../../request/headers.ts'
+import { headerValues } from '../../request/headers/headers.ts'
 import { type ErrorObject, type EventFormat, eventText, type HeldRequest } from '../event-format.ts'
 import { isRecord } from '../fields/fields.ts'
 

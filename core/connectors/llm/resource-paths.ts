@@ -1,7 +1,7 @@
 import type { CanonicalRequest, Refusal } from '../../request/canonical.ts'
 import { refusal } from '../../request/canonical.ts'
+import { looseName } from '../../request/headers/repeated-names.ts'
 import { decodedFully } from '../../request/percent.ts'
-import { looseName } from '../../request/repeated-names.ts'
 import type { Row } from '../connector.ts'
 import type { RowAlias } from '../rows/row-trie.ts'
 import type { PathSegments } from '../rows/rows.ts'

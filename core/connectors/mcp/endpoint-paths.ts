@@ -1,5 +1,5 @@
 import type { CanonicalRequest } from '../../request/canonical.ts'
-import { headerValues } from '../../request/headers.ts'
+import { headerValues } from '../../request/headers/headers.ts'
 import type { ConnectorConfig } from '../connector.ts'
 import { baseOf } from '../domains.ts'
 

@@ -1,5 +1,5 @@
 import { type RawHeaders, type Refusal, refusal } from '../../request/canonical.ts'
-import { headerName } from '../../request/header-names.ts'
+import { headerName } from '../../request/headers/header-names.ts'
 import { isRecord } from '../fields/fields.ts'
 import { decodeMirrored } from './mirrored-value.ts'
 import { judgeParameters, PARAMETER } from './parameter-headers.ts'

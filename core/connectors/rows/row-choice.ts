@@ -1,5 +1,5 @@
 import { type CanonicalRequest, isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
-import { isNamed, repeatedName } from '../../request/repeated-names.ts'
+import { isNamed, repeatedName } from '../../request/headers/repeated-names.ts'
 import type { BodyView } from '../connector.ts'
 import { isRecord } from '../fields/fields.ts'
 import type { Discriminator } from './discriminator.ts'

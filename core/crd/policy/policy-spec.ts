@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { described } from '../described.ts'
 import { GatewayRefs } from '../fields.ts'
-import { LabelSelector } from '../namespace-fields.ts'
+import { LabelSelector } from '../gateway/namespace-fields.ts'
 import { PolicyDocument, PolicyRule } from './policy-document.ts'
 import { PolicyTest, PolicyTestAction } from './policy-test.ts'
 

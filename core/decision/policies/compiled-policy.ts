@@ -1,6 +1,6 @@
 import { fold, matchesPattern, type Pattern } from '../../action/pattern.ts'
 import type { PolicyScope } from '../../crd/policy/policy-document.ts'
-import type { PolicyTier } from '../../wire/gateway/policy-reach.ts'
+import type { PolicyTier } from '../../wire/gateway/sections/policy-reach.ts'
 import type { Condition } from '../conditions/condition.ts'
 import type { AgentFacts, DecisionInput } from '../decision.ts'
 import type { PlacedInput } from '../facts/environment.ts'

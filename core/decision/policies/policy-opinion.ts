@@ -1,6 +1,6 @@
 import type { NameRules } from '../../connectors/names.ts'
 import { nameRulesOf } from '../../connectors/registry.ts'
-import { POLICY_TIERS } from '../../wire/gateway/policy-reach.ts'
+import { POLICY_TIERS } from '../../wire/gateway/sections/policy-reach.ts'
 import type { Condition, ConditionError } from '../conditions/condition.ts'
 import type { MatchedRule, PolicyTrace } from '../decision.ts'
 import type { PlacedInput } from '../facts/environment.ts'

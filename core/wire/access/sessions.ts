@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Email, Ok, RoleSchema } from '../fields.ts'
+import { Email, Ok, RoleSchema } from '../schema/fields.ts'
 
 const SessionUser = z.object({ id: z.string(), email: z.string(), role: RoleSchema })
 /**

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { RuleDecisionSchema } from '../../crd/fields.ts'
-import { EnforcementLevelSchema } from '../../crd/gateway-fields.ts'
-import { Ok } from '../fields.ts'
+import { EnforcementLevelSchema } from '../../crd/gateway/gateway-fields.ts'
 import { KillSwitchReply } from '../kill-switch.ts'
+import { Ok } from '../schema/fields.ts'
 import { ApprovalCard, ApprovalStatus } from './internal.ts'
 import { StateOrder } from './kill.ts'
 

@@ -1,4 +1,4 @@
-import { FIRST_PROTOCOL } from './field-additions.ts'
+import { FIRST_PROTOCOL } from './sections/field-additions.ts'
 
 /** Headers of every request from a gateway: its protocol (see `FIELD_ADDITIONS`) and its version. */
 export const PROTOCOL_HEADER = 'x-gateway-protocol'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { openEnum } from '../open-enum.ts'
+import { openEnum } from '../schema/open-enum.ts'
 
 /** Maximum number of results in a report or a reply. */
 export const MAX_WORK_RESULTS = 50

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RecordSchema } from '../../record.ts'
-import { Ok } from '../fields.ts'
 import { KillSwitchReply } from '../kill-switch.ts'
+import { Ok } from '../schema/fields.ts'
 import { CommandAgent } from './commands.ts'
 import { KillEntry } from './kill.ts'
 import { GatewaySection } from './sync.ts'

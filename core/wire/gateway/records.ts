@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RecordSchema } from '../../record.ts'
-import { LIMITS } from '../limits.ts'
-import { openEnum } from '../open-enum.ts'
+import { LIMITS } from '../schema/limits.ts'
+import { openEnum } from '../schema/open-enum.ts'
 
 /**
  * Range of sequence numbers whose records are not stored. Without `reason`, the records were never written, neither by

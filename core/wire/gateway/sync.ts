@@ -9,16 +9,16 @@ import {
   UserRowSpec,
 } from '../../crd/connector-fields.ts'
 import { RuleDecisionSchema } from '../../crd/fields.ts'
-import { EnforcementLevelSchema, GATEWAY_FIELDS, RefusalDetail } from '../../crd/gateway-fields.ts'
+import { EnforcementLevelSchema, GATEWAY_FIELDS, RefusalDetail } from '../../crd/gateway/gateway-fields.ts'
 import { PolicyDocument } from '../../crd/policy/policy-document.ts'
-import { tolerant } from '../tolerant.ts'
+import { tolerant } from '../schema/tolerant.ts'
 import { HostedWorkReport } from './hosted-work.ts'
 import { Instance } from './instance.ts'
 import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
 import { MintedSecret } from './minted-secret.ts'
-import { POLICY_REACH } from './policy-reach.ts'
-import { sentFields } from './sent-fields.ts'
+import { POLICY_REACH } from './sections/policy-reach.ts'
+import { sentFields } from './sections/sent-fields.ts'
 
 /**
  * Paths of requests from gateways to the control plane. The control plane sends its messages in the NDJSON response of

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { MAX_FIELD_PATH } from '../../crd/manifests/field-lines.ts'
 import { KillEntry } from '../gateway/kill.ts'
-import { fieldPaths } from '../tolerant.ts'
+import { fieldPaths } from '../schema/tolerant.ts'
 import { ManifestOrigin } from './origin.ts'
 import { PodRef } from './pods.ts'
 

@@ -1,5 +1,5 @@
 import type { TrafficRecord } from '../../../core/record.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { DenyReason } from '../../pipeline/outcome.ts'
 
 /** Bounds the number of label values, because agents can invent them. Values beyond the limit become `other`. */

@@ -1,4 +1,4 @@
-import { headerValue } from '../../../core/request/headers.ts'
+import { headerValue } from '../../../core/request/headers/headers.ts'
 import { Exchange, type ExchangeParts } from '../../pipeline/exchange.ts'
 import type { PipelinePorts } from '../../pipeline/ports.ts'
 import type { Reply } from '../../pipeline/reply.ts'

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../core/connectors/fields/fields.ts'
 import { ERRORS } from '../../../core/errors.ts'
-import { headerValue } from '../../../core/request/headers.ts'
+import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
 import { isAnswered } from '../../pipeline/phases.ts'

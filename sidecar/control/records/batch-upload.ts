@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { RecordsRefusal, RecordsReply } from '../../../core/wire/gateway/records.ts'
 import { SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { type LostRange, mergeRanges } from '../../journal/lost-ranges.ts'
 import type { Results } from '../../journal/result-queue.ts'
 import type { Log } from '../../process/log.ts'

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { sleep } from '../../../runtime/sleep.ts'
 import type { Log } from '../../process/log.ts'
 import { createControlBackOff } from '../back-off.ts'

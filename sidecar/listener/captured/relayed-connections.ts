@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { ConnectionPreamble, MAX_PREAMBLE_BYTES } from '../../../core/capture/connection-preamble.ts'
-import type { Credentials, KeyedPort } from '../../pipeline/credentials.ts'
+import type { Credentials, KeyedPort } from '../../pipeline/credentials/credentials.ts'
 import type { FrontDeps } from '../deps.ts'
 import type { AgentDns } from '../dns/agent-dns.ts'
 import { type CapturedConnection, createTransparent, type TransparentDeps } from './transparent.ts'

@@ -1,7 +1,7 @@
 import { createSocket, type Socket as Datagrams, type RemoteInfo } from 'node:dgram'
 import { createServer, type Server, type Socket } from 'node:net'
 import { decode, encode, type Packet, streamEncode } from 'dns-packet'
-import type { Credentials } from '../../pipeline/credentials.ts'
+import type { Credentials } from '../../pipeline/credentials/credentials.ts'
 import type { Log } from '../../process/log.ts'
 import { answerDns, type DnsAnswerDeps } from './dns-answer.ts'
 

@@ -1,6 +1,6 @@
 import { withoutSearchDomain } from '../../../core/capture/search-names.ts'
 import { createLru } from '../../collections/lru.ts'
-import type { Credentials } from '../../pipeline/credentials.ts'
+import type { Credentials } from '../../pipeline/credentials/credentials.ts'
 import { newConnectExchange } from '../connect-exchange.ts'
 import type { FrontDeps } from '../deps.ts'
 import { createDiscardingReply } from '../discarding-reply.ts'

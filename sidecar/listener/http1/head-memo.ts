@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { RequestTemplate } from '../../pipeline/request-template.ts'
 import { type HeadResult, type RequestHead, readHead } from './head.ts'
 

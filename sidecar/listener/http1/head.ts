@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { parseFields } from '../../http/http1/field-lines.ts'
 import { type Framing, framingOf, noFields, noteField, type Problem } from './framing.ts'
 

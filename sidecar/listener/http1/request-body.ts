@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import {
   type BodyDecoder,
   ChunkedDecoder,

@@ -1,5 +1,5 @@
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { type FramingFields, noFields, noteField, type Problem } from '../http1/framing.ts'
 
 export type Http2Head = {

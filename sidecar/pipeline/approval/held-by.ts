@@ -2,7 +2,7 @@ import { type BoundHeader, effectiveHeaders } from '../../../core/connectors/bin
 import { effectNames } from '../../../core/connectors/effects/effects.ts'
 import type { Decision, DecisionInput } from '../../../core/decision/decision.ts'
 import { shownEnvironment } from '../../../core/decision/facts/environment.ts'
-import { ACCOUNT_HEADERS } from '../../../core/request/header-names.ts'
+import { ACCOUNT_HEADERS } from '../../../core/request/headers/header-names.ts'
 import type { HeldBy } from '../../../core/wire/gateway/hold.ts'
 import { sha256Hex } from '../../../runtime/sha256.ts'
 import { describeUnread } from '../body/unread-body.ts'

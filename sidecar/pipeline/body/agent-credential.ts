@@ -1,6 +1,6 @@
 import { bodyStripping, stripBodyFields } from '../../../core/connectors/credentials/credentials.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
-import { headerValue } from '../../../core/request/headers.ts'
+import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { Exchange } from '../exchange.ts'
 import { passesAgentCredential } from '../outgoing.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Sliced } from '../../../core/sliced.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { sha256Hex } from '../../../runtime/sha256.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../core/errors.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Pacer } from '../pacer.ts'
 import type { Parsed } from '../phases.ts'

@@ -4,7 +4,7 @@ import { isPlainJson } from '../../../core/request/body/body.ts'
 import { isRefusal, type Refusal, refusal } from '../../../core/request/canonical.ts'
 import { scanJson, scanShortJson } from '../../../core/request/json/json-scan.ts'
 import type { ScannedJson } from '../../../core/request/json/json-scanner.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { Pacer } from '../pacer.ts'
 import type { Governed } from '../phases.ts'
 

@@ -1,6 +1,6 @@
 import type { PackTools } from '../../../core/connectors/codehost/push/pack.ts'
 import { ChaperoneError } from '../../../core/errors.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { Exchange } from '../exchange.ts'
 import { inflate, objectId } from './git-objects.ts'
 

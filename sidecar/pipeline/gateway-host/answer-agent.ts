@@ -1,5 +1,5 @@
 import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
-import { HEADERS } from '../../../core/wire/limits.ts'
+import { HEADERS } from '../../../core/wire/schema/limits.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import type { Pacer } from '../pacer.ts'
 import type { Routed, Unowned } from '../phases.ts'

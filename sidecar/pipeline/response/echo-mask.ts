@@ -1,5 +1,5 @@
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import { headerValue } from '../../../core/request/headers.ts'
+import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { PacedEdit } from './body-edit.ts'
 import type { EchoForms } from './echo-forms.ts'
 import type { ResponseStage } from './response-stage.ts'

@@ -1,7 +1,7 @@
 import type { ErrorObject, EventFormat } from '../../../core/connectors/event-format.ts'
 import { isRecord } from '../../../core/connectors/fields/fields.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import { headerValue } from '../../../core/request/headers.ts'
+import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { ReplyStream } from '../reply.ts'
 
 type AnswerHead = { readonly status: number; readonly headers: RawHeaders }

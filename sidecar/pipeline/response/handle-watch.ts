@@ -3,7 +3,7 @@ import type { GivenAt, Handle, HandleReader } from '../../../core/connectors/han
 import type { MemberReader } from '../../../core/connectors/handles/member-reader.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import { headerValue } from '../../../core/request/headers.ts'
+import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Journaled } from '../phases.ts'
 import type { HandlePort } from '../ports.ts'

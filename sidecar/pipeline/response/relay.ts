@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { ChaperoneError } from '../../../core/errors.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { RegistryHandle } from '../../collections/registry.ts'
 import type { AnswerReceiver, Carrier } from '../../upstream/answer-receiver.ts'
 import type { ResponseHead } from '../../upstream/http1/response-head.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { isWebSocket } from '../../../core/request/canonicalise.ts'
-import { headerValues } from '../../../core/request/headers.ts'
+import { headerValues } from '../../../core/request/headers/headers.ts'
 
 /** GUID of the WebSocket handshake (RFC 6455, section 1.3). */
 const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'

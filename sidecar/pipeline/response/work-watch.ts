@@ -3,7 +3,7 @@ import type { MemberReader } from '../../../core/connectors/handles/member-reade
 import { startedWork, startOf } from '../../../core/connectors/hosted-work/started-work.ts'
 import type { HostedWork, WorkEnd, WorkStart } from '../../../core/connectors/hosted-work/table.ts'
 import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonical.ts'
-import { headerValue } from '../../../core/request/headers.ts'
+import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { Journaled } from '../phases.ts'
 import type { HostedWorkPort } from '../ports.ts'
 import { isEvents } from './handle-watch.ts'

@@ -1,6 +1,6 @@
 import type { Taken } from '../../../core/state/sliding-window.ts'
 import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
 import type { Exchange } from '../exchange.ts'

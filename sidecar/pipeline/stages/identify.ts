@@ -1,5 +1,5 @@
 import { identify } from '../../identity.ts'
-import type { Credentials } from '../credentials.ts'
+import type { Credentials } from '../credentials/credentials.ts'
 import { type Identified, type Read, type Received, setAgent, setSnapshot } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseReading } from '../refusal/refuse.ts'

@@ -1,6 +1,6 @@
 import { overridableBody, overriddenActions } from '../../../core/connectors/classify.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import { decideProvisional } from '../classification/exchange-decision.ts'
 import type { ProvisionalClassification } from '../classification/provisional-classification.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { kubeconfigAccess } from '../../../kube/kubeconfig-access.ts'
 import { createKubeClient, type KubeClient } from '../../../operator/kube/client.ts'
 import { eventually } from '../../support/eventually.ts'

@@ -1,8 +1,8 @@
 import type { Configuration } from '../../../controlplane/sync/sections/configuration.ts'
 import { createSectionTexts } from '../../../controlplane/sync/sections/section-texts.ts'
 import { createSectionBuilder, type SectionSet } from '../../../controlplane/sync/sections/sections.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
-import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
+import { PROTOCOL } from '../../../core/wire/gateway/sections/field-additions.ts'
 
 export type SectionCosts = {
   /** CPU in ms for the sets of all sidecars after one permission of one agent changed. */

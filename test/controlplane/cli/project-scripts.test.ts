@@ -93,14 +93,15 @@ describe('the structure check', () => {
     expect(featureViolations([sourceFile(path, text)])).toHaveLength(expected)
   })
 
-  it('reports a folder of a feature with more than 12 files', () => {
+  it.each([
+    ['controlplane/features/a/b', 12],
+    ['core/wire', 20],
+  ])('reports the folder %s with more than %i files', (path, most) => {
     const folder = (count: number) =>
-      Array.from({ length: count }, (_, index) =>
-        sourceFile(`controlplane/features/a/b/file-${index}.ts`, ''),
-      )
-    expect(featureViolations(folder(12))).toEqual([])
-    expect(featureViolations(folder(13)).map(({ path, message }) => `${path} ${message}`)).toEqual([
-      expect.stringMatching(/^controlplane\/features\/a\/b has 13 source files/),
+      Array.from({ length: count }, (_, index) => sourceFile(`${path}/file-${index}.ts`, ''))
+    expect(featureViolations(folder(most))).toEqual([])
+    expect(featureViolations(folder(most + 1)).map((found) => `${found.path} ${found.message}`)).toEqual([
+      expect.stringMatching(`^${path} has ${most + 1} source files`),
     ])
   })
 

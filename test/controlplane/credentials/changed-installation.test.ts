@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
 import { createGithubAppNarrowMint } from '../../../controlplane/features/credentials/minting/narrowing/github-app.ts'
 import type { CheckedFetch } from '../../../controlplane/features/oidc/checked-fetch.ts'
-import { CredentialSpec } from '../../../core/crd/credential-spec.ts'
+import { CredentialSpec } from '../../../core/crd/credentials/credential-spec.ts'
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
 const KEY = privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()

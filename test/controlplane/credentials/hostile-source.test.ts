@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MintError } from '../../../controlplane/features/credentials/minting/mint.ts'
 import { createMint, createNarrowMint } from '../../../controlplane/features/credentials/minting/sources.ts'
-import { CredentialSpec } from '../../../core/crd/credential-spec.ts'
+import { CredentialSpec } from '../../../core/crd/credentials/credential-spec.ts'
 
 const SECRET = 'canary-of-the-stored-secret'
 /** Answer of the token endpoint. */

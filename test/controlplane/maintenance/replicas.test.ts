@@ -38,7 +38,7 @@ describe('two control planes on one database', () => {
     await client.end()
     await Promise.all(planes.map((plane) => plane.close()))
     const { readdir } = await import('node:fs/promises')
-    const files = (await readdir('controlplane/db/migrations')).length
+    const files = (await readdir('controlplane/db/schema/migrations')).length
     expect(rows[0]).toEqual({ orgs: '1', policies: '3', keys: '1', migrations: String(files) })
   })
 

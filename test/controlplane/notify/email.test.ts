@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import type { Notice } from '../../../controlplane/features/notifications/channels/channel.ts'
 import { createEmailChannel } from '../../../controlplane/features/notifications/channels/email.ts'
-import type { EmailSettings } from '../../../core/wire/notification-channels.ts'
+import type { EmailSettings } from '../../../core/wire/notifications/notification-channels.ts'
 
 const SETTINGS: EmailSettings = {
   ...{ host: 'mail.example', port: 25, tls: 'none', username: '', password: '' },

@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createIndexBuilder } from '../../../controlplane/db/index-builder.ts'
-import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import { createIndexBuilder } from '../../../controlplane/db/schema/index-builder.ts'
+import { migrate } from '../../../controlplane/db/schema/migrate.ts'
 import { VERSION } from '../../../controlplane/version.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { TestPostgres } from '../../support/postgres.ts'
 import { workerPostgres } from '../../support/worker-postgres.ts'
 
-const MIGRATIONS = join(import.meta.dirname, '../../../controlplane/db/migrations')
+const MIGRATIONS = join(import.meta.dirname, '../../../controlplane/db/schema/migrations')
 
 let server: TestPostgres
 let folder: string
@@ -58,7 +58,7 @@ async function exists(db: Db, table: string): Promise<boolean> {
 describe('migrations', () => {
   test('of the product are applied once', async () => {
     const { db } = await world()
-    const files = readdirSync(join(import.meta.dirname, '../../../controlplane/db/migrations')).sort()
+    const files = readdirSync(join(import.meta.dirname, '../../../controlplane/db/schema/migrations')).sort()
     const names = files.filter((name) => !name.endsWith('.index.sql'))
     const numbers = names.map((name) => Number.parseInt(name, 10))
     expect(await migrate(db, { log })).toEqual(numbers)

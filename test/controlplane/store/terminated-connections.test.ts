@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import { createConnectionPool } from '../../../controlplane/db/pool.ts'
-import { isUnavailable, unlessUnavailable } from '../../../controlplane/db/unavailable.ts'
+import { createConnectionPool } from '../../../controlplane/db/connection/pool.ts'
+import { isUnavailable, unlessUnavailable } from '../../../controlplane/db/connection/unavailable.ts'
 
 const ADMIN_SHUTDOWN = '57P01'
 

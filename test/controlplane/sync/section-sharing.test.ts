@@ -6,10 +6,10 @@ import type { Configuration } from '../../../controlplane/sync/sections/configur
 import { createSectionTexts } from '../../../controlplane/sync/sections/section-texts.ts'
 import { createSectionBuilder, type SectionSet } from '../../../controlplane/sync/sections/sections.ts'
 import { inSteps } from '../../../controlplane/sync/sections/steps.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { coversAgent } from '../../../core/decision/permissions/agent-pattern.ts'
 import { OWN_PERMISSIONS_SECTION } from '../../../core/snapshot/sections.ts'
-import { PROTOCOL } from '../../../core/wire/gateway/field-additions.ts'
+import { PROTOCOL } from '../../../core/wire/gateway/sections/field-additions.ts'
 import { eventually } from '../../support/eventually.ts'
 
 const NAMES = ['a/bot', 'a/bot-2', 'a/x', 'b/bot', 'b/y']

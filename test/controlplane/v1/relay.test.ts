@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { migrate } from '../../../controlplane/db/migrate.ts'
 import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
+import { migrate } from '../../../controlplane/db/schema/migrate.ts'
 import { type Order, OrderBook } from '../../../controlplane/sync/orders/orders.ts'
 import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/orders/relay.ts'
 import { listOffers, offerOrder, takeOrder } from '../../../controlplane/sync/orders/store.ts'

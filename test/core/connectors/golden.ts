@@ -12,7 +12,7 @@ import {
   refusal,
 } from '../../../core/request/canonical.ts'
 import { canonicalise } from '../../../core/request/canonicalise.ts'
-import { headerValue } from '../../../core/request/headers.ts'
+import { headerValue } from '../../../core/request/headers/headers.ts'
 import { scanJson } from '../../../core/request/json/json-scan.ts'
 import { judgeBodyOverride } from '../../../core/request/method-override.ts'
 import { runSliced } from '../../../core/sliced.ts'

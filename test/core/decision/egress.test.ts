@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ownerOfName } from '../../../core/capture/host-names.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { decideUnowned } from '../../../core/decision/egress.ts'
 import { snapshotOf } from '../../sidecar/pipeline/test-world.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { agentName } from '../../../core/inject/agent-name.ts'
 import { governance } from '../../../core/inject/governance.ts'
 import { PodSchema } from '../../../core/inject/pod.ts'
-import { refusalText } from '../../../core/inject/refusal.ts'
+import { refusalText } from '../../../core/inject/refusals/refusal.ts'
 import { gateway, gatewayLookup } from '../../support/golden-pods.ts'
 
 const REQUIRED = { 'chaperone.dev/inject': 'required' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { type PodRuntime, resolveInterception } from '../../../core/inject/interception.ts'
 
 const resolve = (spec: object, way: Partial<PodRuntime> = {}) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { judgeRepeated, judgeSpelling, pickFields } from '../../../core/connectors/fields/fields.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
-import { queryFacts } from '../../../core/request/repeated-names.ts'
+import { queryFacts } from '../../../core/request/headers/repeated-names.ts'
 import { readPairs } from '../../../core/request/target.ts'
 
 type Reading = ReadonlyMap<string, string>

@@ -1,4 +1,4 @@
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import type { SnapshotInput } from '../../../core/snapshot/build.ts'
 import { PERMISSION_SECTIONS, sectionText } from '../../../core/snapshot/sections.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { GatewayProcess } from '../../../core/wire/operator/operator.ts'
 import { createDisconnections } from '../../../operator/cluster/disconnections.ts'
-import { governedPod } from '../../../operator/cluster/governed-pods.ts'
+import { governedPod } from '../../../operator/cluster/pods/governed-pods.ts'
 
 const pod = (name: string) =>
   governedPod({

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { PermissionSpec, type ResourceKind } from '../../../core/crd/schemas.ts'
 import {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { governedPod } from '../../../operator/cluster/governed-pods.ts'
+import { governedPod } from '../../../operator/cluster/pods/governed-pods.ts'
 import { eventually } from '../../support/eventually.ts'
 import { createNamespace } from '../../support/kube-objects.ts'
 import type { AdmissionWorld, AuditEvent } from './admission-world.ts'

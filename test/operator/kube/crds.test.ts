@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import {
   API_VERSION,

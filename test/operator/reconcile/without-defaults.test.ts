@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { PolicySpec } from '../../../core/crd/policy/policy-spec.ts'
 import { PermissionSpec, type ResourceKind } from '../../../core/crd/schemas.ts'
 import { withoutDefaults } from '../../../operator/reconcile/without-defaults.ts'

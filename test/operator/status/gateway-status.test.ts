@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Floors, floored } from '../../../core/crd/floors.ts'
+import { Floors, floored } from '../../../core/crd/gateway/floors.ts'
 import { GatewayStatus } from '../../../core/crd/status.ts'
 import { createGatewayStates } from '../../../operator/control/gateway-states.ts'
 import type { BypassingPod } from '../../../operator/guard/watchdog.ts'

@@ -1,5 +1,5 @@
 import { ConnectorSpec } from '../../../core/crd/connector-spec.ts'
-import { GatewaySpec } from '../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
 import { GatewayProcess, OperatorState, PushReply } from '../../../core/wire/operator/operator.ts'
 import type { CustomResource, ResourceStatus } from '../../../operator/cluster/custom-resources.ts'
 import { createGatewayStates } from '../../../operator/control/gateway-states.ts'

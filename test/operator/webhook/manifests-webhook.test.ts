@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Floors } from '../../../core/crd/floors.ts'
+import { Floors } from '../../../core/crd/gateway/floors.ts'
 import { pathOf, RESOURCES } from '../../../operator/kube/objects.ts'
 import { createCertificateStore } from '../../../operator/webhook/certificate-store.ts'
 import { type Certificates, createCertificates } from '../../../operator/webhook/certificates.ts'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Credentials } from '../../../sidecar/pipeline/credentials.ts'
+import type { Credentials } from '../../../sidecar/pipeline/credentials/credentials.ts'
 import { connectionLimits } from '../../../sidecar/process/connection-limits.ts'
 import {
   type RawClient,

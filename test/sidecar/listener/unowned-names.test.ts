@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createUnownedNames } from '../../../sidecar/listener/dns/unowned-names.ts'
 import { ownerOf } from '../../../sidecar/name-owner.ts'
-import type { Credentials } from '../../../sidecar/pipeline/credentials.ts'
+import type { Credentials } from '../../../sidecar/pipeline/credentials/credentials.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { killAll, type Rules, startWorld, type World } from '../pipeline/test-world.ts'
 

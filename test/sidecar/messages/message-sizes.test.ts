@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { waitFor } from '../../support/wait-for.ts'
 import { testExchange } from '../pipeline/test-exchange.ts'
 import { startMessages } from './message-world.ts'

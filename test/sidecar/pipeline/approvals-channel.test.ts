@@ -4,7 +4,7 @@ import {
   approvalsChannelElsewherePolicy,
   approvalsChannelPolicy,
 } from '../../../core/decision/policies/approvals-channel.ts'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { expectRefused, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { EventReply } from '../../../sidecar/pipeline/response/event-reply.ts'
 import { testExchange } from './test-exchange.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LIMITS } from '../../../core/wire/limits.ts'
+import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { JSON_BODY, MERGE, start } from './pipeline-world.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import { killAll, type Rules, type World } from './test-world.ts'

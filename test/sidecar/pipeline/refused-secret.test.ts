@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
-import { watchCredential } from '../../../sidecar/pipeline/minted-secret.ts'
+import { watchCredential } from '../../../sidecar/pipeline/credentials/minted-secret.ts'
 import type { RefusedSecret } from '../../../sidecar/pipeline/ports.ts'
 import { replyJson } from '../../support/recorder.ts'
 import { waitFor } from '../../support/wait-for.ts'

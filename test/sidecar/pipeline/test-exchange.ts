@@ -1,6 +1,6 @@
 import { Duplex, PassThrough, Readable } from 'node:stream'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
-import type { Credentials } from '../../../sidecar/pipeline/credentials.ts'
+import type { Credentials } from '../../../sidecar/pipeline/credentials/credentials.ts'
 import { Exchange, type ExchangeKind, type Transport } from '../../../sidecar/pipeline/exchange.ts'
 import type { Reply, ReplyStream } from '../../../sidecar/pipeline/reply.ts'
 import type { RequestBody } from '../../../sidecar/pipeline/request-body.ts'

@@ -1,6 +1,6 @@
 import { NumberInput, PasswordInput, Radio, Stack, TagsInput, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { ChannelBody } from '../../../../core/wire/notification-channels.ts'
+import type { ChannelBody } from '../../../../core/wire/notifications/notification-channels.ts'
 import { call } from '../../api/client.ts'
 import { FormDialog } from '../../components/form/form-dialog.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'

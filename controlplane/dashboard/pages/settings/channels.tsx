@@ -1,6 +1,10 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { ChannelBody, ChannelName, ChannelView } from '../../../../core/wire/notification-channels.ts'
+import type {
+  ChannelBody,
+  ChannelName,
+  ChannelView,
+} from '../../../../core/wire/notifications/notification-channels.ts'
 import { call } from '../../api/client.ts'
 import { ConfirmButton } from '../../components/form/confirm-button.tsx'
 import { useMutation } from '../../components/form/use-mutation.ts'

@@ -1,6 +1,6 @@
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import type { NotificationView } from '../../../../core/wire/notifications.ts'
+import type { NotificationView } from '../../../../core/wire/notifications/notifications.ts'
 import { call } from '../../api/client.ts'
 import { useMutation } from '../../components/form/use-mutation.ts'
 import { EmptyState } from '../../components/layout/empty-state.tsx'

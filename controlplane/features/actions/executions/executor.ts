@@ -4,7 +4,7 @@ import { stripBodyFields } from '../../../../core/connectors/credentials/credent
 import { connectorOfType } from '../../../../core/connectors/registry.ts'
 import { ChaperoneError } from '../../../../core/errors.ts'
 import { isRefusal } from '../../../../core/request/canonical.ts'
-import { headerValue } from '../../../../core/request/headers.ts'
+import { headerValue } from '../../../../core/request/headers/headers.ts'
 import { sha256Hex } from '../../../../runtime/sha256.ts'
 import type { OrderRelay } from '../../../sync/orders/relay.ts'
 import type { ActionRow } from '../rows.ts'

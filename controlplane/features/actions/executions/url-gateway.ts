@@ -2,7 +2,7 @@ import type { ExecuteRequest } from '../../../../core/connectors/connector.ts'
 import { ChaperoneError, type ErrorCode } from '../../../../core/errors.ts'
 import type { RawHeaders } from '../../../../core/request/canonical.ts'
 import type { Resolve } from '../../../../core/request/outbound-address.ts'
-import { HEADERS } from '../../../../core/wire/limits.ts'
+import { HEADERS } from '../../../../core/wire/schema/limits.ts'
 import {
   type Answer,
   CallError,

@@ -2,7 +2,7 @@ import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts
 import { ChaperoneError } from '../../../../core/errors.ts'
 import { covers, type Namespaces } from '../../../../core/wire/access/rights.ts'
 import type { ApprovalStatus } from '../../../../core/wire/gateway/internal.ts'
-import { LIMITS } from '../../../../core/wire/limits.ts'
+import { LIMITS } from '../../../../core/wire/schema/limits.ts'
 import type { Query } from '../../../db/query.ts'
 import type { CancelApprovedAction } from '../../actions/cancellation/service.ts'
 import type { Actor } from '../../audit/actor.ts'

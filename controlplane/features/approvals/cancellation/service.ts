@@ -1,7 +1,7 @@
 import { killReason } from '../../../../core/decision/kill-switch/kill-switch.ts'
 import type { Instance } from '../../../../core/wire/gateway/instance.ts'
 import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
-import { LIMITS } from '../../../../core/wire/limits.ts'
+import { LIMITS } from '../../../../core/wire/schema/limits.ts'
 import type { Query } from '../../../db/query.ts'
 import type { ActionKillChecks } from '../../actions/cancellation/kill-checks.ts'
 import type { ActionCancellation } from '../../actions/cancellation/service.ts'

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../../core/wire/limits.ts'
+import { LIMITS } from '../../../../core/wire/schema/limits.ts'
 import type { Query } from '../../../db/query.ts'
 import type { Actor } from '../../audit/actor.ts'
 import { recordEvent } from '../../audit/events.ts'

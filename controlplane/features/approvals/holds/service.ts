@@ -3,7 +3,7 @@ import { killReason } from '../../../../core/decision/kill-switch/kill-switch.ts
 import { ChaperoneError } from '../../../../core/errors.ts'
 import type { HoldBody, HoldReply } from '../../../../core/wire/gateway/hold.ts'
 import type { Instance } from '../../../../core/wire/gateway/instance.ts'
-import { LIMITS } from '../../../../core/wire/limits.ts'
+import { LIMITS } from '../../../../core/wire/schema/limits.ts'
 import { sha256Hex } from '../../../../runtime/sha256.ts'
 import type { Query } from '../../../db/query.ts'
 import { findAgentIds } from '../../agents/rows.ts'

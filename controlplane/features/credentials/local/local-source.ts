@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import type { CredentialSpec } from '../../../../core/crd/credential-spec.ts'
-import { localSourceProblem } from '../../../../core/crd/local-source-spec.ts'
+import type { CredentialSpec } from '../../../../core/crd/credentials/credential-spec.ts'
+import { localSourceProblem } from '../../../../core/crd/credentials/local-source-spec.ts'
 import { namespaceOf } from '../../../../core/decision/kill-switch/kill-reach.ts'
 import { CONFIG_VARIABLES } from '../../../config-variables.ts'
 import { MintError, type MintRequest } from '../minting/mint.ts'

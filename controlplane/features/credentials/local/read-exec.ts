@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { isAbsolute } from 'node:path'
 import * as z from 'zod'
-import type { ExecSourceSpec } from '../../../../core/crd/local-source-spec.ts'
+import type { ExecSourceSpec } from '../../../../core/crd/credentials/local-source-spec.ts'
 import { MintError } from '../minting/mint.ts'
 import { plainText } from '../minting/usable-token.ts'
 import type { LocalReading } from './local-source.ts'

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
-import { folderOf } from '../../../../core/crd/local-source-spec.ts'
+import { folderOf } from '../../../../core/crd/credentials/local-source-spec.ts'
 import { MintError } from '../minting/mint.ts'
 import type { LocalReading } from './local-source.ts'
 

@@ -1,4 +1,4 @@
-import { isPlainPath, type LocalSourceRules } from '../../../../core/crd/local-source-spec.ts'
+import { isPlainPath, type LocalSourceRules } from '../../../../core/crd/credentials/local-source-spec.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { hasLocalSource } from '../../../../core/crd/credential-spec.ts'
+import { hasLocalSource } from '../../../../core/crd/credentials/credential-spec.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
 import type { Sealed } from '../../../crypto/sealed.ts'
 import { sealedPlace } from '../../../crypto/sealed-places.ts'

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
 import * as z from 'zod'
-import type { GithubAppSpec } from '../../../../core/crd/github-app-spec.ts'
+import type { GithubAppSpec } from '../../../../core/crd/credentials/github-app-spec.ts'
 import type { CheckedFetch } from '../../oidc/checked-fetch.ts'
 import { type Mint, MintError, type MintRequest } from './mint.ts'
 import { plainText, usableToken } from './usable-token.ts'

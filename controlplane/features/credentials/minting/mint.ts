@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { CredentialSpec } from '../../../../core/crd/credential-spec.ts'
+import type { CredentialSpec } from '../../../../core/crd/credentials/credential-spec.ts'
 
 /** Request for a short-lived secret. */
 export type MintRequest = {

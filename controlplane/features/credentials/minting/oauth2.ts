@@ -1,6 +1,6 @@
 import type * as Client from 'openid-client'
 import * as z from 'zod'
-import type { OAuth2Spec } from '../../../../core/crd/oauth2-spec.ts'
+import type { OAuth2Spec } from '../../../../core/crd/credentials/oauth2-spec.ts'
 import type { CheckedFetch } from '../../oidc/checked-fetch.ts'
 import { type ExpiringSecret, type Mint, MintError, type MintRequest } from './mint.ts'
 import { readSourceSecrets, type SourceSecrets } from './source-secret.ts'

@@ -1,4 +1,3 @@
-import { Ok } from '../../../../core/wire/fields.ts'
 import {
   HoldBody,
   HoldParams,
@@ -8,6 +7,7 @@ import {
   SpendReply,
 } from '../../../../core/wire/gateway/hold.ts'
 import { SYNC_PATHS } from '../../../../core/wire/gateway/sync.ts'
+import { Ok } from '../../../../core/wire/schema/fields.ts'
 import { type Route, route } from '../../../http/route.ts'
 import type { Approvals, HoldHolder } from '../../approvals/service.ts'
 import { assertOwn } from '../../pods/assert-own-agents.ts'

@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify'
 import { ChaperoneError } from '../../../../core/errors.ts'
-import { Ok } from '../../../../core/wire/fields.ts'
 import { CommandBody, CommandReply } from '../../../../core/wire/gateway/commands.ts'
 import { greetingOf } from '../../../../core/wire/gateway/greeting.ts'
 import type { HandlesBody, HandlesReply } from '../../../../core/wire/gateway/handles.ts'
@@ -15,6 +14,7 @@ import {
   StatusBody,
   SYNC_PATHS,
 } from '../../../../core/wire/gateway/sync.ts'
+import { Ok } from '../../../../core/wire/schema/fields.ts'
 import type { GatewayCa } from '../../../crypto/gateway-ca.ts'
 import { refuseRestricted } from '../../../http/auth/restriction.ts'
 import { type Principal, type Route, route } from '../../../http/route.ts'

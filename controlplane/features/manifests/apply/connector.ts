@@ -1,25 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  exposesCredential,
-  PLAINTEXT_CREDENTIAL,
-} from '../../../../core/connectors/credentials/clear-text.ts'
 import { ConnectorSpec } from '../../../../core/crd/connector-spec.ts'
-import { missingCredential, NOTHING_STORED, sourceProblem } from '../../../../core/crd/credential-spec.ts'
-import { NO_LOCAL_SOURCES } from '../../../../core/crd/local-source-spec.ts'
-import { CONNECTOR_RULES } from '../../../../core/crd/rules.ts'
-import { immutableProblems } from '../../../../core/crd/spec-rules.ts'
-import { ChaperoneError } from '../../../../core/errors.ts'
 import { newId } from '../../../crypto/ids.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
-import { refuseApprovalsBot } from '../../chat/bot/bot.ts'
 import {
   authOf,
   connectorWarnings,
-  domainField,
-  findOverlaps,
-  missingDomains,
   ownedDomains,
-  wrongAuth,
 } from '../../connectors/domains.ts'
 import type { ConnectorRow } from '../../connectors/rows.ts'
 import { removeConnector, saveConnector } from '../../connectors/service.ts'
@@ -28,6 +14,7 @@ import { type Binding, bindGateways, namespaceOf, standing } from '../../gateway
 import { type Contest, contestHosts, haveCommonBase, isOfSameOwner } from '../hosts/host-conflicts.ts'
 import type { ObjectKey } from '../rows.ts'
 import { fullNameOf } from '../store.ts'
+import { botProblems, type Candidate, credentialWarnings, overlapsOf, problemsOf } from './connector-problems.ts'
 import {
   type Applier,
   type ApplyContext,
@@ -37,8 +24,6 @@ import {
   namesOf,
   refused,
 } from './context.ts'
-
-type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 
 export const connectorApplier: Applier<'Connector'> = {
   async apply(context, object) {
@@ -205,69 +190,12 @@ async function bind({ reads }: ApplyContext, { namespace, spec, boundBefore }: M
 }
 
 /**
- * Returns a problem when the credential is the token of the bot that posts approval cards. Another token of the same
- * bot can be identified only by the provider; the bot check finds it later.
- */
-async function botProblems(
-  context: ApplyContext,
-  { spec, credential }: ManifestObject<'Connector'>,
-): Promise<readonly string[]> {
-  if (credential === null || credential === NOTHING_STORED) return []
-  try {
-    await refuseApprovalsBot(context.q, context, { type: spec.type, token: credential })
-    return []
-  } catch (error) {
-    if (error instanceof ChaperoneError && error.code === 'conflict') return [error.message]
-    throw error
-  }
-}
-
-/**
  * Lists the Connectors that may not share a host with this Connector. Omits rows of the API while the credential of
  * this manifest is missing, because these rows then keep their hosts.
  */
 function rivalsOf({ credential, spec }: ManifestObject<'Connector'>, rows: readonly ConnectorRow[]) {
   const isWaiting = credential === null && authOf(spec).type !== 'none'
   return isWaiting ? rows.filter((row) => row.source !== 'api') : rows
-}
-
-function problemsOf(
-  { spec, name, source }: Candidate,
-  row: ConnectorRow | undefined,
-  { localSources: rules = NO_LOCAL_SOURCES }: Pick<ApplyContext, 'localSources'>,
-): readonly string[] {
-  // Immutable fields are compared for files only. In a cluster, the API server enforces immutability, so an object
-  // with other values of these fields is a new object of the same name.
-  const isSameObject = source === 'file' && row?.source === 'file'
-  const changed = isSameObject ? immutableProblems(CONNECTOR_RULES, row.spec, spec) : []
-  const wrong = [
-    inField('spec.type', missingDomains(spec)),
-    inField('spec.auth', wrongAuth(spec.auth)),
-    inField('spec.upstream', plaintextProblem(spec)),
-    sourceProblem(spec.credential, { source, namespace: namespaceOf({ name }), type: spec.type, rules }),
-  ]
-  return [...changed, ...wrong.filter((text) => text !== null)]
-}
-
-function inField(field: string, text: string | null): string | null {
-  return text === null ? null : `${field}: ${text}`
-}
-
-function plaintextProblem(spec: Candidate['spec']): string | null {
-  const isExposed = spec.credential !== undefined && exposesCredential({ ...spec, auth: authOf(spec) })
-  return isExposed ? PLAINTEXT_CREDENTIAL : null
-}
-
-function overlapsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {
-  return findOverlaps(candidate, others).map(
-    ({ domain, connector }) =>
-      `${domainField(candidate.spec, domain)}: ${domain} belongs to the connector ${connector.name} (${connector.managedBy ?? connector.id}) already; a host can have one connector per gateway`,
-  )
-}
-
-function credentialWarnings({ spec, credential, namespace }: ManifestObject<'Connector'>): readonly string[] {
-  const warning = credential === null ? missingCredential(spec.credential, namespace) : null
-  return warning === null ? [] : [warning]
 }
 
 function isSame(

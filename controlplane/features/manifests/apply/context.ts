@@ -1,4 +1,4 @@
-import type { LocalSourceRules } from '../../../../core/crd/local-source-spec.ts'
+import type { LocalSourceRules } from '../../../../core/crd/credentials/local-source-spec.ts'
 import type { ManifestResource, ResourceKind } from '../../../../core/crd/schemas.ts'
 import type { InForce, PushProblem, PushReply } from '../../../../core/wire/operator/operator.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'

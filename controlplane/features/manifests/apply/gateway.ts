@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { GatewaySpec } from '../../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../../core/crd/gateway/gateway-spec.ts'
 import { killScopesOf } from '../../../../core/crd/kill-scopes.ts'
 import { ChaperoneError } from '../../../../core/errors.ts'
 import { newId } from '../../../crypto/ids.ts'

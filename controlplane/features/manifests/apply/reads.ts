@@ -1,5 +1,5 @@
-import type { Labels } from '../../../../core/crd/allowed-namespaces.ts'
 import type { GatewayRef } from '../../../../core/crd/fields.ts'
+import type { Labels } from '../../../../core/crd/gateway/allowed-namespaces.ts'
 import { labelsOf } from '../../../db/namespaces.ts'
 import type { Query } from '../../../db/query.ts'
 import {

@@ -1,5 +1,5 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
-import type { ChatWebhookSettings } from '../../../../core/wire/notification-channels.ts'
+import type { ChatWebhookSettings } from '../../../../core/wire/notifications/notification-channels.ts'
 import { escaped } from '../../../chat-markup.ts'
 import type { Send } from '../send.ts'
 import { judgeReply } from '../webhook.ts'

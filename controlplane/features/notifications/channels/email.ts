@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { checkedAddresses, type Reach, type Resolve } from '../../../../core/request/outbound-address.ts'
-import type { EmailSettings } from '../../../../core/wire/notification-channels.ts'
+import type { EmailSettings } from '../../../../core/wire/notifications/notification-channels.ts'
 import type { Delivery } from '../delivery.ts'
 import { addressRefused } from '../send.ts'
 import { type Channel, type Notice, noticeText } from './channel.ts'

@@ -1,4 +1,4 @@
-import type { WebhookSettings } from '../../../../core/wire/notification-channels.ts'
+import type { WebhookSettings } from '../../../../core/wire/notifications/notification-channels.ts'
 import type { Send } from '../send.ts'
 import { judgeReply } from '../webhook.ts'
 import { signWebhook, type WebhookSecret } from '../webhook-secret.ts'

@@ -10,7 +10,7 @@ import {
   type EmailSettings,
   type TestChannelReply,
   type WebhookSettings,
-} from '../../../../core/wire/notification-channels.ts'
+} from '../../../../core/wire/notifications/notification-channels.ts'
 import { MASK } from '../../../../core/wire/settings.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
 import { sealedPlace } from '../../../crypto/sealed-places.ts'

@@ -1,4 +1,4 @@
-import type { ChannelName } from '../../../../core/wire/notification-channels.ts'
+import type { ChannelName } from '../../../../core/wire/notifications/notification-channels.ts'
 import type { Sealed } from '../../../crypto/sealed.ts'
 import type { Query } from '../../../db/query.ts'
 

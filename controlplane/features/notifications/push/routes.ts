@@ -1,13 +1,13 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
-import { Ok } from '../../../../core/wire/fields.ts'
-import { TestChannelReply } from '../../../../core/wire/notification-channels.ts'
+import { TestChannelReply } from '../../../../core/wire/notifications/notification-channels.ts'
 import {
   PushSubscriptionBody,
   PushSubscriptionList,
   PushSubscriptionQuery,
   PushSubscriptionReply,
   TestPushBody,
-} from '../../../../core/wire/push-subscriptions.ts'
+} from '../../../../core/wire/notifications/push-subscriptions.ts'
+import { Ok } from '../../../../core/wire/schema/fields.ts'
 import { userOf } from '../../../http/auth/user-principal.ts'
 import { type Principal, type Route, route } from '../../../http/route.ts'
 import { actorOf, userIdOf } from '../../audit/actor.ts'

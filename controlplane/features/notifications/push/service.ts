@@ -1,11 +1,11 @@
 import { ChaperoneError } from '../../../../core/errors.ts'
-import { LIMITS } from '../../../../core/wire/limits.ts'
-import type { TestChannelReply } from '../../../../core/wire/notification-channels.ts'
+import type { TestChannelReply } from '../../../../core/wire/notifications/notification-channels.ts'
 import type {
   PushSubscriptionBody,
   PushSubscriptionList,
   PushSubscriptionView,
-} from '../../../../core/wire/push-subscriptions.ts'
+} from '../../../../core/wire/notifications/push-subscriptions.ts'
+import { LIMITS } from '../../../../core/wire/schema/limits.ts'
 import { sha256Hex } from '../../../../runtime/sha256.ts'
 import { newId } from '../../../crypto/ids.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'

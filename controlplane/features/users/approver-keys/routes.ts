@@ -1,4 +1,4 @@
-import { Ok } from '../../../../core/wire/fields.ts'
+import { Ok } from '../../../../core/wire/schema/fields.ts'
 import {
   ApproverKeyList,
   type ApproverKeyView,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { installationChecks } from '../../../../controlplane/cli/doctor/installation-checks.ts'
-import { channelWarning } from '../../../../core/wire/notification-channels.ts'
+import { channelWarning } from '../../../../core/wire/notifications/notification-channels.ts'
 
 const OTHER = 'DATABASE_URL leads to a connection pooler.'
 const FAILING = { name: 'email', state: 'failing', last_error: 'mail.example:25 ECONNREFUSED' }

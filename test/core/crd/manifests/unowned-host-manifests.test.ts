@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { GatewaySpec } from '../../../../core/crd/gateway-spec.ts'
+import { GatewaySpec } from '../../../../core/crd/gateway/gateway-spec.ts'
 import { unownedHostManifests } from '../../../../core/crd/manifests/unowned-host-manifests.ts'
 import { ManifestResource } from '../../../../core/crd/schemas.ts'
 

@@ -1,6 +1,6 @@
 import { Button, Group, Paper, Stack, Text } from '@mantine/core'
 import { useCallback, useEffect, useState } from 'react'
-import type { PushSubscriptionView } from '../../../../../core/wire/push-subscriptions.ts'
+import type { PushSubscriptionView } from '../../../../../core/wire/notifications/push-subscriptions.ts'
 import { call } from '../../../api/client.ts'
 import { useMutation } from '../../../components/form/use-mutation.ts'
 import { ErrorNote } from '../../../components/layout/error-note.tsx'

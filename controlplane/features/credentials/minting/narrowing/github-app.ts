@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import type { TokenNeed } from '../../../../../core/connectors/credentials/token-need.ts'
-import type { GithubAppSpec } from '../../../../../core/crd/github-app-spec.ts'
+import type { GithubAppSpec } from '../../../../../core/crd/credentials/github-app-spec.ts'
 import type { CheckedFetch } from '../../../oidc/checked-fetch.ts'
 import { type AppCall, createAppCall, limitOf, readIssued, type TokenLimit } from '../github-app.ts'
 import { MintError, type MintRequest } from '../mint.ts'

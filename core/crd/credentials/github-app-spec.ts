@@ -1,0 +1,59 @@
+import * as z from 'zod'
+import { described } from '../described.ts'
+import { httpUrl } from '../fields.ts'
+
+/** Exchange of the private key of a GitHub App for installation access tokens, which are valid for an hour. */
+export const GithubAppSpec = z.strictObject({
+  appId: described(
+    z
+      .string()
+      .max(64)
+      .regex(/^[A-Za-z0-9.]+$/, 'the client id or the number of the app'),
+    'Client id or number of the app.',
+    'Iv23liAcmeChaperone',
+  ),
+  installationId: described(
+    z.int().min(1).max(Number.MAX_SAFE_INTEGER),
+    'Installation ID of the app in an organisation or a user account.',
+    4_815_162,
+  ),
+  apiUrl: described(
+    httpUrl.default('https://api.github.com'),
+    'Address of the API. It must use https; on one machine http is accepted for loopback.',
+    'https://git.example.com/api/v3',
+  ),
+  repositories: described(
+    z
+      .array(
+        z
+          .string()
+          .min(1)
+          .max(100)
+          .regex(/^[A-Za-z0-9._-]+$/, 'the name of a repository, without its owner'),
+      )
+      .max(500)
+      .default([]),
+    'Repositories of the token, without their owner. Without it, all of the installation.',
+    ['site'],
+  ),
+  permissions: described(
+    z
+      .array(
+        z
+          .string()
+          .max(100)
+          .regex(/^[a-z_]+:(read|write|admin)$/, 'a permission such as contents:read'),
+      )
+      .max(64)
+      .default([]),
+    'Permissions of the token. Without it, all of the installation.',
+    ['contents:read', 'pull_requests:write'],
+  ),
+  narrow: described(
+    z.boolean().default(true),
+    'Whether each request is sent with a token that has no more than the repositories and permissions of its actions. Where these are not known, and with `false`, requests are sent with the token of the Connector.',
+    false,
+  ),
+})
+
+export type GithubAppSpec = z.infer<typeof GithubAppSpec>

@@ -1,0 +1,30 @@
+import type { SpecRule } from '../spec-rules.ts'
+
+export type OAuth2Shape = {
+  readonly grant: string
+  readonly scopes: readonly string[]
+  readonly scopesByAction: ReadonlyArray<{ readonly scopes: readonly string[] }>
+}
+
+type CredentialShape = { readonly credential?: { readonly oauth2?: OAuth2Shape | undefined } | undefined }
+
+/** Rules for Connectors that exchange their stored secret for access tokens. */
+export const OAUTH2_RULES: ReadonlyArray<SpecRule<CredentialShape>> = [
+  {
+    cel: '!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.scopesByAction.all(rule, rule.scopes.all(scope, scope in self.credential.oauth2.scopes))',
+    path: ['credential', 'oauth2', 'scopesByAction'],
+    message: 'must have only scopes that are in scopes, the limit of the Connector; add them there',
+    holds: ({ credential }) =>
+      credential?.oauth2?.scopesByAction.every((rule) =>
+        rule.scopes.every((scope) => credential.oauth2?.scopes.includes(scope)),
+      ) ?? true,
+  },
+  {
+    // Tokens with different scopes need several exchanges, but each exchange may replace the refresh token.
+    cel: "!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.grant != 'refresh_token' || self.credential.oauth2.scopesByAction.size() == 0",
+    path: ['credential', 'oauth2', 'scopesByAction'],
+    message: 'must not be set for grant refresh_token; use another grant, or remove it',
+    holds: ({ credential }) =>
+      credential?.oauth2?.grant !== 'refresh_token' || credential.oauth2.scopesByAction.length === 0,
+  },
+]
