@@ -37,6 +37,8 @@ export async function openControlPlane(): Promise<ControlPlane> {
       const asked = request({
         ...{ host: '127.0.0.1', port: new URL(env.CHAPERONE_URL).port, servername: 'localhost', ca, method },
         ...{ path, headers: { ...credential, 'content-type': 'application/json' }, ...identity },
+        // On a busy machine the server may close an idle connection at the moment when a request is sent on it.
+        agent: false,
       })
       asked.end(body === undefined ? undefined : JSON.stringify(body))
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
