@@ -23,7 +23,7 @@ import type { Notifications } from './features/notifications/service.ts'
 import type { Settings } from './features/settings/service.ts'
 import { createRateWindow } from './http/rate-window.ts'
 import type { Hub } from './sync/hub.ts'
-import { createOrderRelay } from './sync/orders/relay.ts'
+import { OrderRelay } from './sync/orders/relay.ts'
 import type { SectionLibrary } from './sync/sections/library.ts'
 
 export type ActionServicesDeps = {
@@ -67,18 +67,12 @@ export async function createActionServices(deps: ActionServicesDeps) {
   const failures = createRateWindow(FAILURES_PER_MINUTE, deps.clock.monotonicMs)
   const onFailed = (error: unknown) =>
     log.error({ err: error }, 'action could not be evaluated and is denied')
-  const relay = await createOrderRelay(deps)
+  const relay = await OrderRelay.start(deps)
   const upkeep = new ActionUpkeep(deps)
   return {
     orgId: deps.orgId,
-    relay: {
-      ...relay,
-      /** Ends the background work of API v1. */
-      async [Symbol.asyncDispose]() {
-        await upkeep[Symbol.asyncDispose]()
-        await relay[Symbol.asyncDispose]()
-      },
-    },
+    relay,
+    upkeep,
     tokenKeys,
     actionRules: rules,
     actions: createActions({ ...base, rules, onFailed }),

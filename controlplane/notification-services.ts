@@ -8,7 +8,7 @@ import { createEgressProxy, type EgressProxySettings } from './egress-proxy.ts'
 import type { Approvals } from './features/approvals/service.ts'
 import { type ChatAnswers, createChatAnswers } from './features/chat/answers.ts'
 import { CHAT_API_URL, type ChatApi, createChatApi } from './features/chat/api.ts'
-import { createBotCheck } from './features/chat/bot/check.ts'
+import { BotCheck } from './features/chat/bot/check.ts'
 import { createBotIdentity } from './features/chat/bot/identity.ts'
 import { createChat } from './features/chat/service.ts'
 import { createChatWebhookChannel } from './features/notifications/channels/chat-webhook.ts'
@@ -81,7 +81,7 @@ export async function createNotify(deps: NotifyDeps): Promise<Notify> {
       web_push: push.channel,
     },
   })
-  const botCheck = createBotCheck({ ...deps, identifyBot: createBotIdentity(api) })
+  const botCheck = new BotCheck({ ...deps, identifyBot: createBotIdentity(api) })
   const outbox = await Outbox.start({
     ...deps,
     prepare: async () => {

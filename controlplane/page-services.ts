@@ -15,7 +15,7 @@ import type { GroupMembers } from './features/authentication/cluster/group-membe
 import { createCatalogueReading } from './features/connectors/catalogue.ts'
 import { createReplayedEdit } from './features/manifests/editing/edit-replay.ts'
 import { createActivity } from './features/overview/activity.ts'
-import { createChanges } from './features/overview/changes.ts'
+import { Changes } from './features/overview/changes.ts'
 import { createDemo } from './features/overview/demo.ts'
 import { createOverview } from './features/overview/service.ts'
 import { createDryRun } from './features/permissions/dry-run.ts'
@@ -51,7 +51,7 @@ export function createPageServices(deps: PageServicesDeps) {
   const policyCheck = createPolicyCheck(given)
   const catalogueReading = createCatalogueReading(deps.catalogue)
   return {
-    changes: createChanges(given),
+    changes: new Changes(given),
     overview: createOverview({ ...given, ownerTokenWarnings: createOwnerTokenWarnings(given) }),
     activity: createActivity(given),
     dryRun: createDryRun(given),

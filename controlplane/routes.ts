@@ -99,7 +99,7 @@ export function createRoutes(
     }),
     ...createGatewayRoutes({
       ...services,
-      hub: { ...hub, settle: services.relay.settle },
+      hub: { ...hub, settle: (result, processId) => services.relay.settle(result, processId) },
       ownProcesses: services.identify.ownProcesses,
       leaseSlots: (borrower, asked) => leaseSlots(db, borrower, asked),
       handleOwners: (asked) => findHandleOwners(db, asked),

@@ -260,7 +260,17 @@ export async function createServices(deps: ServicesDeps) {
     }),
     async stop() {
       for (const service of [daily, sweeper, pages.changes]) service[Symbol.dispose]()
-      for (const service of [refresher, notify, recordExport, rollup, v1.relay, hub, callers, keyRotation])
+      for (const service of [
+        refresher,
+        notify,
+        recordExport,
+        rollup,
+        v1.upkeep,
+        v1.relay,
+        hub,
+        callers,
+        keyRotation,
+      ])
         await service[Symbol.asyncDispose]()
     },
   }

@@ -2,12 +2,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { sha256 } from '../../runtime/sha256.ts'
 import { listenOn, pollInPlaceOfListen } from './connection/listen.ts'
-import {
-  type ConnectionPool,
-  createConnectionPool,
-  type Statements,
-  sessionLimits,
-} from './connection/pool.ts'
+import { ConnectionPool, type Statements, sessionLimits } from './connection/pool.ts'
 import { isBehindPooler } from './connection/pooler.ts'
 import { type DatabaseTlsFiles, databaseTls } from './connection/tls.ts'
 import { unlessUnavailable } from './connection/unavailable.ts'
@@ -51,18 +46,18 @@ export async function openDb(options: DbOptions): Promise<Db> {
   const config = connection(url, tls)
   const isPooled = await isBehindPooler(config, connectMs)
   const limits = { hangMs, connectMs, statementMs, log }
-  const pool = createConnectionPool({ ...limits, config, isPooled, max })
+  const pool = new ConnectionPool({ ...limits, config, isPooled, max })
   const own = listenUrl === null ? null : connection(listenUrl, tls)
   const direct = own ?? (isPooled ? null : config)
   const sessions =
-    own === null ? pool : createConnectionPool({ ...limits, config: own, isPooled: false, max: 2 })
+    own === null ? pool : new ConnectionPool({ ...limits, config: own, isPooled: false, max: 2 })
   const toQuery = queries(preparesStatements ? statementNames() : null)
   // A pooler does not keep the settings of a connection, so each transaction sets its own limits.
   const begin = isPooled ? `begin; ${localLimits(statementMs)}` : 'begin'
   if (isPooled && direct === null) log.warn(POOLED)
   return {
     isPolling: direct === null,
-    msSinceFullDisk: pool.msSinceFullDisk,
+    msSinceFullDisk: () => pool.msSinceFullDisk(),
     query: (text, values) => pool.use(({ run }) => toQuery(run).query(text, values)),
     tx: (work) => transaction(pool, { toQuery, begin }, work),
     async session(work) {

@@ -31,7 +31,7 @@ import {
 } from './pod-sessions.ts'
 import { liveOf, sightingsOf } from './processes/gateway-live.ts'
 import { hostedWorkOf, processesOf } from './processes/gateway-processes.ts'
-import { createProcessRegistry, type ProcessRegistry } from './processes/registry.ts'
+import { ProcessRegistry } from './processes/registry.ts'
 import { withdrawAllReplicas } from './processes/store.ts'
 import { createReplicaMailbox } from './replica-mailbox.ts'
 import type { ProcessMessage } from './replica-mailbox-store.ts'
@@ -131,7 +131,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
   const peerRegistry = createPeerRegistry()
   const orders = new OrderBook()
   const changes = new StateChanges()
-  const processRegistry: ProcessRegistry = createProcessRegistry({
+  const processRegistry: ProcessRegistry = new ProcessRegistry({
     db,
     peerRegistry,
     clock,
@@ -182,7 +182,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     refreshKill: kill.refresh,
     refreshVerdicts: verdicts.refresh,
     refreshProcesses: processRegistry.refresh,
-    onProcesses: processRegistry.changed,
+    onProcesses: () => processRegistry.changed(),
     onVerdict: verdicts.changed,
     refreshMailbox: mailbox.refresh,
     refreshPods: sessions.refresh,

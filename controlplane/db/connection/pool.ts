@@ -3,18 +3,6 @@ import type { Logger } from 'pino'
 import { ignore, watchStatement } from './statement-watch.ts'
 import { unlessUnavailable, writeRefusal } from './unavailable.ts'
 
-/** Connection pool that detects and closes hung connections. */
-export type ConnectionPool = {
-  /**
-   * Runs `work` on one connection. Afterwards, closes the connection if it is broken or hung, and returns it to the
-   * pool otherwise.
-   */
-  use<T>(work: (statements: Statements) => Promise<T>): Promise<T>
-  /** Returns the milliseconds since the server last reported a full disk; infinite when it never did. */
-  msSinceFullDisk(): number
-  close(): Promise<void>
-}
-
 export type Statements = {
   run(statement: string | pg.QueryConfig): Promise<pg.QueryResult>
   /** Marks the connection to be closed after use, because its state is unknown. */
@@ -36,72 +24,87 @@ export type ConnectionPoolOptions = {
 }
 
 /**
- * Creates the connection pool. After a failover that drops packets, a connection hangs until the kernel stops
- * retransmitting (typically 15 minutes). A timeout alone cannot distinguish a hung connection from a connection with
- * a slow statement. Therefore, a second connection checks whether the server still executes the statement
+ * Connection pool that detects and closes hung connections. After a failover that drops packets, a connection hangs until
+ * the kernel stops retransmitting (typically 15 minutes). A timeout alone cannot distinguish a hung connection from a
+ * connection with a slow statement. Therefore, a second connection checks whether the server still executes the statement
  * (`pg_stat_activity`). If not, the pool closes the connection and replaces all other connections, because they lead
  * to the same server. The pool also replaces its connections when the server refuses writes, because after a failover
  * the old primary can be a read-only standby.
  */
-export function createConnectionPool(options: ConnectionPoolOptions): ConnectionPool {
-  const { log, hangMs } = options
-  let current: Generation = { pool: createPool(options), waiting: new Set() }
-  let replacedAtMs = Number.NEGATIVE_INFINITY
-  let fullAtMs = Number.NEGATIVE_INFINITY
+export class ConnectionPool {
+  readonly #options: ConnectionPoolOptions
+  #current: Generation
+  #replacedAtMs = Number.NEGATIVE_INFINITY
+  #fullAtMs = Number.NEGATIVE_INFINITY
 
-  function replace(own: Generation, why: Readonly<Record<string, unknown>>): void {
-    if (current !== own) return
-    log.warn(why, 'all database connections are replaced')
-    replacedAtMs = performance.now()
-    current = { pool: createPool(options), waiting: new Set() }
-    void own.pool.end()
-    for (const leave of own.waiting) leave()
+  constructor(options: ConnectionPoolOptions) {
+    this.#options = options
+    this.#current = { pool: createPool(options), waiting: new Set() }
   }
 
-  function noteRefusal(error: unknown, own: Generation): void {
-    const refusal = writeRefusal(error)
-    if (refusal === 'full disk') fullAtMs = performance.now()
-    const isDue = performance.now() - replacedAtMs > READ_ONLY_MS
-    if (refusal === 'read-only' && isDue) replace(own, { reason: 'the server is read-only' })
-  }
-
-  function statementsOn(client: pg.PoolClient, own: Generation, discard: Discard): Statements {
-    return {
-      discard,
-      async run(statement) {
-        const guard = watchStatement({ client, text: textOf(statement) }, options, () => {
-          discard(new Error('the connection hangs'))
-          replace(own, { reason: 'a connection hangs', hung_ms: hangMs })
-        })
-        try {
-          return await client.query(statement)
-        } catch (error) {
-          noteRefusal(error, own)
-          throw error
-        } finally {
-          guard[Symbol.dispose]()
-        }
-      },
+  /**
+   * Runs `work` on one connection. Afterwards, closes the connection if it is broken or hung, and returns it to the
+   * pool otherwise.
+   */
+  async use<T>(work: (statements: Statements) => Promise<T>): Promise<T> {
+    const [client, own] = await acquire(() => this.#current).catch(rethrow)
+    let broken: Error | undefined
+    const discard: Discard = (error) => {
+      broken = error
+    }
+    try {
+      return await work({ discard, run: (statement) => this.#run(statement, { client, own, discard }) })
+    } finally {
+      client.release(broken)
     }
   }
 
-  return {
-    async use(work) {
-      const [client, own] = await acquire(() => current).catch(rethrow)
-      let broken: Error | undefined
-      const discard: Discard = (error) => {
-        broken = error
-      }
-      try {
-        return await work(statementsOn(client, own, discard))
-      } finally {
-        client.release(broken)
-      }
-    },
-    msSinceFullDisk: () => performance.now() - fullAtMs,
-    close: () => current.pool.end(),
+  /** Returns the milliseconds since the server last reported a full disk; infinite when it never did. */
+  msSinceFullDisk(): number {
+    return performance.now() - this.#fullAtMs
+  }
+
+  close(): Promise<void> {
+    return this.#current.pool.end()
+  }
+
+  async #run(
+    statement: string | pg.QueryConfig,
+    { client, own, discard }: Connection,
+  ): Promise<pg.QueryResult> {
+    const guard = watchStatement({ client, text: textOf(statement) }, this.#options, () => {
+      discard(new Error('the connection hangs'))
+      this.#replace(own, { reason: 'a connection hangs', hung_ms: this.#options.hangMs })
+    })
+    try {
+      return await client.query(statement)
+    } catch (error) {
+      this.#noteRefusal(error, own)
+      throw error
+    } finally {
+      guard[Symbol.dispose]()
+    }
+  }
+
+  #noteRefusal(error: unknown, own: Generation): void {
+    const refusal = writeRefusal(error)
+    if (refusal === 'full disk') this.#fullAtMs = performance.now()
+    const isDue = performance.now() - this.#replacedAtMs > READ_ONLY_MS
+    if (refusal === 'read-only' && isDue) this.#replace(own, { reason: 'the server is read-only' })
+  }
+
+  #replace(own: Generation, why: Readonly<Record<string, unknown>>): void {
+    if (this.#current !== own) return
+    this.#options.log.warn(why, 'all database connections are replaced')
+    this.#replacedAtMs = performance.now()
+    this.#current = { pool: createPool(this.#options), waiting: new Set() }
+    void own.pool.end()
+    for (const leave of own.waiting) leave()
   }
 }
+
+/** A connection in use, and how to mark it to be closed after use. */
+type Connection = { readonly client: pg.PoolClient; readonly own: Generation; readonly discard: Discard }
 
 /**
  * A pool, and the callers that wait for one of its connections. When the pool is replaced, these callers request a

@@ -25,81 +25,97 @@ export type ChangeListener = {
   onEnd(): void
 }
 
+const POLL_MS = 500
+
 /**
  * Reports the changes of objects in some namespaces, whichever replica made the changes. Polls the database only
  * while there are listeners.
  */
-export type Changes = Disposable & {
-  versions(namespaces: Namespaces): Promise<Versions>
+export class Changes implements Disposable {
+  readonly #deps: ChangesDeps
+  readonly #watches = new Map<string, Watch>()
+
+  constructor(deps: ChangesDeps) {
+    this.#deps = deps
+  }
+
+  versions(namespaces: Namespaces): Promise<Versions> {
+    return versionsOf(this.#deps, namespaces)
+  }
+
   /** Adds a listener. The returned function removes it. */
-  listen(namespaces: Namespaces, listener: ChangeListener): () => void
-}
+  listen(namespaces: Namespaces, listener: ChangeListener): () => void {
+    const key = namespaces === 'all' ? 'all' : JSON.stringify([...namespaces].toSorted())
+    const watch = this.#watches.get(key) ?? new Watch(this.#deps, namespaces)
+    this.#watches.set(key, watch)
+    watch.add(listener)
+    return () => {
+      watch.remove(listener)
+      if (watch.isIdle) this.#watches.delete(key)
+    }
+  }
 
-const POLL_MS = 500
-
-export function createChanges(deps: ChangesDeps): Changes {
-  const watches = new Map<string, Watch>()
-  return {
-    versions: (namespaces) => versionsOf(deps, namespaces),
-    listen(namespaces, listener) {
-      const key = namespaces === 'all' ? 'all' : JSON.stringify([...namespaces].toSorted())
-      const watch = watches.get(key) ?? createWatch(deps, namespaces)
-      watches.set(key, watch)
-      const stop = watch.listen(listener)
-      return () => {
-        stop()
-        if (watch.isIdle()) watches.delete(key)
-      }
-    },
-    [Symbol.dispose]() {
-      for (const watch of watches.values()) watch[Symbol.dispose]()
-      watches.clear()
-    },
+  [Symbol.dispose](): void {
+    for (const watch of this.#watches.values()) watch[Symbol.dispose]()
+    this.#watches.clear()
   }
 }
 
 /** Polls the versions for one set of namespaces. Listeners with a right in exactly this set share the poll. */
-type Watch = Disposable & {
-  listen(listener: ChangeListener): () => void
-  isIdle(): boolean
-}
+class Watch implements Disposable {
+  readonly #deps: ChangesDeps
+  readonly #namespaces: Namespaces
+  readonly #listeners = new Set<ChangeListener>()
+  /** The versions of the last poll; null before the first poll and without listeners. */
+  #known: Versions | null = null
+  #timer: NodeJS.Timeout | undefined
 
-function createWatch(deps: ChangesDeps, namespaces: Namespaces): Watch {
-  const listeners = new Set<ChangeListener>()
-  let known: Versions | null = null
-  let timer: NodeJS.Timeout | undefined
-
-  const poll = async () => {
-    const now = await versionsOf(deps, namespaces)
-    const changed = known === null ? [] : changedKinds(known, now)
-    known = now
-    if (changed.length > 0) for (const { onChange } of listeners) onChange(changed)
+  constructor(deps: ChangesDeps, namespaces: Namespaces) {
+    this.#deps = deps
+    this.#namespaces = namespaces
   }
-  const run = () => {
-    poll()
-      .catch((error: unknown) => deps.log.warn({ err: error }, 'changes for the dashboard could not be read'))
+
+  get isIdle(): boolean {
+    return this.#listeners.size === 0
+  }
+
+  add(listener: ChangeListener): void {
+    this.#listeners.add(listener)
+    if (this.#listeners.size === 1 && this.#known === null) this.#run()
+  }
+
+  remove(listener: ChangeListener): void {
+    this.#listeners.delete(listener)
+    if (this.isIdle) this.#stop()
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+    for (const { onEnd } of [...this.#listeners]) onEnd()
+    this.#listeners.clear()
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer)
+    this.#known = null
+  }
+
+  #run(): void {
+    this.#poll()
+      .catch((error: unknown) =>
+        this.#deps.log.warn({ err: error }, 'changes for the dashboard could not be read'),
+      )
       .finally(() => {
-        if (listeners.size > 0) timer = setTimeout(run, POLL_MS)
-        else known = null
+        if (this.isIdle) this.#known = null
+        else this.#timer = setTimeout(() => this.#run(), POLL_MS)
       })
   }
-  return {
-    listen(listener) {
-      listeners.add(listener)
-      if (listeners.size === 1 && known === null) run()
-      return () => {
-        listeners.delete(listener)
-        if (listeners.size > 0) return
-        clearTimeout(timer)
-        known = null
-      }
-    },
-    isIdle: () => listeners.size === 0,
-    [Symbol.dispose]() {
-      clearTimeout(timer)
-      for (const { onEnd } of [...listeners]) onEnd()
-      listeners.clear()
-    },
+
+  async #poll(): Promise<void> {
+    const now = await versionsOf(this.#deps, this.#namespaces)
+    const changed = this.#known === null ? [] : changedKinds(this.#known, now)
+    this.#known = now
+    if (changed.length > 0) for (const { onChange } of this.#listeners) onChange(changed)
   }
 }
 

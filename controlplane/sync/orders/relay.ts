@@ -20,22 +20,6 @@ import {
   withdrawOrder,
 } from './store.ts'
 
-/** Sends execution orders to gateways at any replica, and delivers results that arrive at any replica. */
-export type OrderRelay = AsyncDisposable & {
-  /** Returns whether a process of the gateway is connected to any replica. */
-  isConnected(gatewayId: string): Promise<boolean>
-  /**
-   * Executes an order on a gateway. Resolves to null when no replica has a stream of the gateway; nothing was sent in
-   * this case. Rejects with `upstream_timeout` when no result arrives.
-   */
-  execute(gatewayId: string, order: Order): Promise<ResultBody | null>
-  /**
-   * Delivers a result that a gateway sent to this replica. Returns false when another replica sent the order; the
-   * result is then stored for that replica.
-   */
-  settle(result: ResultBody, processId: string): boolean
-}
-
 export type OrderRelayDeps = {
   readonly db: Db
   readonly log: Logger
@@ -47,133 +31,169 @@ const OFFER_MS = 1_000
 
 type Waiting = { settle(result: ResultBody | null): void; fail(error: unknown): void }
 
-export async function createOrderRelay({ db, hub, log }: OrderRelayDeps): Promise<OrderRelay> {
-  const elsewhere = new Map<string, Waiting>()
-  const inquiries = createInquiries(db)
-  const failed = (error: unknown) =>
-    log.error({ err: error }, 'order or result could not be relayed between replicas')
-
-  async function fetchResult(orderId: string): Promise<void> {
-    const processId = hub.orders.processOf(orderId)
-    // Ignores the result of an order that this replica neither sent to a process nor offered. The replica that sent
-    // the order takes the result of the process. The replica that offered the order takes the result passed on to it.
-    if (processId === undefined && !elsewhere.has(orderId)) return
-    const result = await takeResult(db, orderId, processId ?? PASSED_ON)
-    if (result === undefined) return
-    if (processId === undefined) elsewhere.get(orderId)?.settle(result)
-    else hub.settle(result, processId)
-  }
-
-  const servant = serving({ db, hub, isOwn: (orderId) => elsewhere.has(orderId) })
+/** Sends execution orders to gateways at any replica, and delivers results that arrive at any replica. */
+export class OrderRelay implements AsyncDisposable {
+  readonly #db: Db
+  readonly #hub: OrderRelayDeps['hub']
+  readonly #log: Logger
+  /** Orders that this replica offered to the other replicas, by their id. */
+  readonly #offered = new Map<string, Waiting>()
+  readonly #inquiries: Inquiries
+  #listening: AsyncDisposable | null = null
 
   /**
    * Takes the offered orders of gateways that are connected to this replica, and fetches the results of all pending
    * execution orders. Called after a reconnect, because notifications were lost in the meantime, and at each poll.
    * Only one run is in progress at a time, because polls would otherwise accumulate while the database is slow.
    */
-  const takeOffersAndResults = createSerial(async () => {
-    for (const { id, gatewayId } of await listOffers(db, [...hub.connected()].filter(hub.isHere)))
-      void servant.order(id, gatewayId).catch(failed)
-    for (const waiting of [...elsewhere.keys(), ...hub.orders.waiting()]) await fetchResult(waiting)
+  readonly #takeOffersAndResults = createSerial(async () => {
+    const hub = this.#hub
+    for (const { id, gatewayId } of await listOffers(this.#db, [...hub.connected()].filter(hub.isHere)))
+      void this.#takeOffer(id, gatewayId).catch(this.#failed)
+    for (const waiting of [...this.#offered.keys(), ...hub.orders.waiting()]) await this.#fetchResult(waiting)
   })
 
-  const on: Readonly<Record<string, (id: string, gatewayId: string) => Promise<void>>> = {
-    ...servant,
-    have: async (id) => inquiries.confirm(id),
-    result: fetchResult,
-    '': takeOffersAndResults,
+  private constructor({ db, hub, log }: OrderRelayDeps) {
+    this.#db = db
+    this.#hub = hub
+    this.#log = log
+    this.#inquiries = new Inquiries(db)
   }
 
-  function onNotify(payload: string): void {
+  static async start(deps: OrderRelayDeps): Promise<OrderRelay> {
+    const relay = new OrderRelay(deps)
+    relay.#listening = await deps.db.listen(ORDERS_CHANNEL, (payload) => relay.#onNotify(payload))
+    return relay
+  }
+
+  /** Returns whether a process of the gateway is connected to any replica. */
+  async isConnected(gatewayId: string): Promise<boolean> {
+    if (this.#hub.isHere(gatewayId)) return true
+    // Without LISTEN, other replicas do not receive an inquiry. This replica uses the process registry instead,
+    // which is at most a few seconds old.
+    return this.#db.isPolling ? this.#hub.connected().has(gatewayId) : this.#inquiries.isConnected(gatewayId)
+  }
+
+  /**
+   * Executes an order on a gateway. Resolves to null when no replica has a stream of the gateway; nothing was sent in
+   * this case. Rejects with `upstream_timeout` when no result arrives.
+   */
+  async execute(gatewayId: string, order: Order): Promise<ResultBody | null> {
+    const result = this.#hub.execute(gatewayId, order)
+    return result === null ? this.#executeElsewhere(gatewayId, order) : result
+  }
+
+  /**
+   * Delivers a result that a gateway sent to this replica. Returns false when another replica sent the order; the
+   * result is then stored for that replica.
+   */
+  settle(result: ResultBody, processId: string): boolean {
+    if (this.#hub.settle(result, processId)) return true
+    putResult(this.#db, result, processId).catch(this.#failed)
+    return false
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const waiting of this.#offered.values()) waiting.fail(timedOut())
+    this.#inquiries[Symbol.dispose]()
+    await this.#listening?.[Symbol.asyncDispose]()
+  }
+
+  #onNotify(payload: string): void {
     const [kind = '', id = '', gatewayId = ''] = payload.split(' ')
-    on[kind]?.(id, gatewayId).catch(failed)
+    this.#handle(kind, id, gatewayId).catch(this.#failed)
   }
 
-  async function executeElsewhere(gatewayId: string, order: Order): Promise<ResultBody | null> {
+  /** Handles a message of another replica; an empty `kind` means that messages were lost. */
+  async #handle(kind: string, id: string, gatewayId: string): Promise<void> {
+    switch (kind) {
+      case 'ask':
+        if (this.#hub.isHere(gatewayId)) await sendHaveGateway(this.#db, id)
+        return
+      case 'have':
+        this.#inquiries.confirm(id)
+        return
+      case 'order':
+        return this.#takeOffer(id, gatewayId)
+      case 'result':
+        return this.#fetchResult(id)
+      case '':
+        return this.#takeOffersAndResults()
+      default:
+    }
+  }
+
+  /** Executes an order that another replica offers, if its gateway is connected to this replica. */
+  async #takeOffer(orderId: string, gatewayId: string): Promise<void> {
+    // A replica does not take its own offer, because none of its processes can execute the order.
+    if (!this.#hub.isHere(gatewayId) || this.#offered.has(orderId)) return
+    const order = await takeOrder(this.#db, orderId)
+    if (order === undefined) return
+    await putResult(this.#db, await executeHere(this.#hub, gatewayId, order), PASSED_ON)
+  }
+
+  async #fetchResult(orderId: string): Promise<void> {
+    const processId = this.#hub.orders.processOf(orderId)
+    // Ignores the result of an order that this replica neither sent to a process nor offered. The replica that sent
+    // the order takes the result of the process. The replica that offered the order takes the result passed on to it.
+    if (processId === undefined && !this.#offered.has(orderId)) return
+    const result = await takeResult(this.#db, orderId, processId ?? PASSED_ON)
+    if (result === undefined) return
+    if (processId === undefined) this.#offered.get(orderId)?.settle(result)
+    else this.#hub.settle(result, processId)
+  }
+
+  async #executeElsewhere(gatewayId: string, order: Order): Promise<ResultBody | null> {
     const { promise, resolve, reject } = Promise.withResolvers<ResultBody | null>()
-    elsewhere.set(order.order_id, { settle: resolve, fail: reject })
+    this.#offered.set(order.order_id, { settle: resolve, fail: reject })
     const offer = setTimeout(() => {
-      withdrawOrder(db, order.order_id).then((isMine) => isMine && resolve(null), reject)
+      withdrawOrder(this.#db, order.order_id).then((isWithdrawn) => isWithdrawn && resolve(null), reject)
     }, OFFER_MS)
     const end = setTimeout(() => reject(timedOut()), ORDER_MS)
     try {
-      await offerOrder(db, gatewayId, order)
+      await offerOrder(this.#db, gatewayId, order)
       return await promise
     } finally {
       clearTimeout(offer)
       clearTimeout(end)
-      elsewhere.delete(order.order_id)
+      this.#offered.delete(order.order_id)
     }
   }
 
-  const listening = await db.listen(ORDERS_CHANNEL, onNotify)
-  return {
-    async isConnected(gatewayId) {
-      if (hub.isHere(gatewayId)) return true
-      // Without LISTEN, other replicas do not receive an inquiry. This replica uses the process registry instead,
-      // which is at most a few seconds old.
-      return db.isPolling ? hub.connected().has(gatewayId) : inquiries.isConnected(gatewayId)
-    },
-    async execute(gatewayId, order) {
-      const result = hub.execute(gatewayId, order)
-      return result === null ? executeElsewhere(gatewayId, order) : result
-    },
-    settle(result, processId) {
-      if (hub.settle(result, processId)) return true
-      putResult(db, result, processId).catch(failed)
-      return false
-    },
-    async [Symbol.asyncDispose]() {
-      for (const waiting of elsewhere.values()) waiting.fail(timedOut())
-      inquiries.close()
-      await listening[Symbol.asyncDispose]()
-    },
-  }
+  readonly #failed = (error: unknown): void =>
+    this.#log.error({ err: error }, 'order or result could not be relayed between replicas')
 }
 
-/** Creates the function that asks the other replicas whether a gateway is connected to one of them. */
-function createInquiries(db: Db) {
-  const pending = new Map<string, (isConnected: boolean) => void>()
-  return {
-    async isConnected(gatewayId: string): Promise<boolean> {
-      const askId = newId('request')
-      const { promise, resolve } = Promise.withResolvers<boolean>()
-      pending.set(askId, resolve)
-      const end = setTimeout(() => resolve(false), OFFER_MS)
-      try {
-        await askForGateway(db, askId, gatewayId)
-        return await promise
-      } finally {
-        clearTimeout(end)
-        pending.delete(askId)
-      }
-    },
-    confirm: (askId: string) => pending.get(askId)?.(true),
-    close() {
-      for (const answer of pending.values()) answer(false)
-    },
-  }
-}
+/** Asks the other replicas whether a gateway is connected to one of them. */
+class Inquiries implements Disposable {
+  readonly #db: Db
+  readonly #pending = new Map<string, (isConnected: boolean) => void>()
 
-/**
- * Creates the handler for messages of other replicas. The handler reports gateways that are connected to this
- * replica, and executes orders on them.
- */
-function serving({
-  db,
-  hub,
-  isOwn,
-}: Pick<OrderRelayDeps, 'db' | 'hub'> & { isOwn(orderId: string): boolean }) {
-  return {
-    async ask(askId: string, gatewayId: string): Promise<void> {
-      if (hub.isHere(gatewayId)) await sendHaveGateway(db, askId)
-    },
-    async order(orderId: string, gatewayId: string): Promise<void> {
-      // A replica does not take its own offer (`isOwn`), because none of its processes can execute the order.
-      if (!hub.isHere(gatewayId) || isOwn(orderId)) return
-      const order = await takeOrder(db, orderId)
-      if (order !== undefined) await putResult(db, await executeHere(hub, gatewayId, order), PASSED_ON)
-    },
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  async isConnected(gatewayId: string): Promise<boolean> {
+    const askId = newId('request')
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    this.#pending.set(askId, resolve)
+    const end = setTimeout(() => resolve(false), OFFER_MS)
+    try {
+      await askForGateway(this.#db, askId, gatewayId)
+      return await promise
+    } finally {
+      clearTimeout(end)
+      this.#pending.delete(askId)
+    }
+  }
+
+  confirm(askId: string): void {
+    this.#pending.get(askId)?.(true)
+  }
+
+  /** Answers all inquiries with false. */
+  [Symbol.dispose](): void {
+    for (const answer of this.#pending.values()) answer(false)
   }
 }
 

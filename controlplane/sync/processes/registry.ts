@@ -6,31 +6,19 @@ import type { PeerRegistry } from '../peer-registry.ts'
 import { createSerial } from '../serial.ts'
 import { Throttle } from '../throttle.ts'
 import { createLastReported } from './last-reported.ts'
-import { createRecentlyDisconnected, type Unreported } from './recently-disconnected.ts'
+import {
+  createRecentlyDisconnected,
+  type RecentlyDisconnected,
+  type Unreported,
+} from './recently-disconnected.ts'
 import { type KnownProcess, listProcesses, reportProcesses, withdrawReplica } from './store.ts'
-import { type ElsewhereProcess, indexProcesses, isThere, type StoredProcess } from './stored-processes.ts'
-
-/** Registry of all gateway processes that are connected to any replica. */
-export type ProcessRegistry = AsyncDisposable & {
-  /**
-   * Writes changes of this replica's processes and reads the processes of other replicas. Rejects when the database
-   * does not answer.
-   */
-  refresh(): Promise<void>
-  arrived(peer: Peer): void
-  left(peer: Peer): void
-  /**
-   * Requests a refresh after a change of a process of any replica. The refresh starts at once, or after the pause that
-   * follows the last refresh. The pause limits the load, because each refresh reads all processes.
-   */
-  changed(): void
-  /** Lists the processes of other replicas, as of the last read. */
-  elsewhere(): readonly ElsewhereProcess[]
-  /** Lists the processes of one gateway at other replicas, as of the last read. */
-  elsewhereOf(gatewayId: string): readonly ElsewhereProcess[]
-  /** Returns the number of disconnected processes that may still act (see `RecentlyDisconnected`). */
-  awayCount(): number
-}
+import {
+  type ElsewhereProcess,
+  indexProcesses,
+  isThere,
+  type StoredProcess,
+  type StoredProcesses,
+} from './stored-processes.ts'
 
 export type ProcessRegistryDeps = {
   readonly db: Db
@@ -47,64 +35,109 @@ export type ProcessRegistryDeps = {
 /** Longest pause between two requested refreshes. Another replica may wait 2 s for an acknowledgement. */
 const MAX_PAUSE_MS = 250
 
-export function createProcessRegistry(deps: ProcessRegistryDeps): ProcessRegistry {
-  const { db, replicaId, peerRegistry, clock, onFailed } = deps
-  let known = indexProcesses([], replicaId)
-  let isDisposed = false
-  const lastReported = createLastReported()
-  const isElsewhere = ({ processId }: ElsewhereProcess) => !peerRegistry.peers.has(processId)
-  const disconnected = createRecentlyDisconnected({
-    known: () => known,
-    nowMs: clock.nowMs,
-    leaseMs: deps.leaseMs,
-    isConnected: (processId) => peerRegistry.peers.has(processId) || known.isElsewhere(processId),
-  })
+/**
+ * Registry of all gateway processes that are connected to any replica. Writes the processes of this replica and reads
+ * those of the others until disposed; disposal withdraws the processes of this replica.
+ */
+export class ProcessRegistry implements AsyncDisposable {
+  readonly #deps: ProcessRegistryDeps
+  readonly #lastReported = createLastReported()
+  readonly #disconnected: RecentlyDisconnected
+  readonly #throttle: Throttle
+  #known: StoredProcesses
+  #isDisposed = false
 
-  const refresh = createSerial(async () => {
-    if (isDisposed) return
+  /**
+   * Writes changes of this replica's processes and reads the processes of other replicas. Rejects when the database
+   * does not answer.
+   */
+  readonly refresh: () => Promise<void> = createSerial(() => this.#refresh())
+
+  constructor(deps: ProcessRegistryDeps) {
+    const { replicaId, peerRegistry, clock, onFailed } = deps
+    this.#deps = deps
+    this.#known = indexProcesses([], replicaId)
+    this.#disconnected = createRecentlyDisconnected({
+      known: () => this.#known,
+      nowMs: clock.nowMs,
+      leaseMs: deps.leaseMs,
+      isConnected: (processId) => peerRegistry.peers.has(processId) || this.#known.isElsewhere(processId),
+    })
+    this.#throttle = new Throttle({
+      work: () => this.refresh().catch(onFailed),
+      clock,
+      maxPauseMs: MAX_PAUSE_MS,
+    })
+  }
+
+  arrived(peer: Peer): void {
+    this.#disconnected.arrived(ownedOf(peer))
+    this.#lastReported.discard(peer.processId)
+    this.changed()
+  }
+
+  left(peer: Peer): void {
+    this.#disconnected.left(ownedOf(peer))
+    this.changed()
+  }
+
+  /**
+   * Requests a refresh after a change of a process of any replica. The refresh starts at once, or after the pause that
+   * follows the last refresh. The pause limits the load, because each refresh reads all processes.
+   */
+  changed(): void {
+    this.#throttle.request()
+  }
+
+  /** Lists the processes of other replicas, as of the last read. */
+  elsewhere(): readonly ElsewhereProcess[] {
+    return this.#known.elsewhere.filter((process) => this.#isElsewhere(process))
+  }
+
+  /** Lists the processes of one gateway at other replicas, as of the last read. */
+  elsewhereOf(gatewayId: string): readonly ElsewhereProcess[] {
+    return this.#known.elsewhereOf(gatewayId).filter((process) => this.#isElsewhere(process))
+  }
+
+  /** Returns the number of disconnected processes that may still act (see `RecentlyDisconnected`). */
+  awayCount(): number {
+    return this.#disconnected.count()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { db, replicaId, onFailed } = this.#deps
+    this.#isDisposed = true
+    this.#throttle[Symbol.dispose]()
+    // `refresh` is serialised, so this call waits for a refresh that is in progress.
+    await this.refresh().catch(onFailed)
+    await withdrawReplica(db, replicaId).catch(onFailed)
+  }
+
+  #isElsewhere({ processId }: ElsewhereProcess): boolean {
+    return !this.#deps.peerRegistry.peers.has(processId)
+  }
+
+  async #refresh(): Promise<void> {
+    if (this.#isDisposed) return
+    const { db, replicaId, peerRegistry, clock, onRead } = this.#deps
     const now = clock.nowMs()
-    const changed = lastReported.changesOf([...peerRegistry.peers.values()], now)
-    const unreported = disconnected.unreported()
+    const changed = this.#lastReported.changesOf([...peerRegistry.peers.values()], now)
+    const unreported = this.#disconnected.unreported()
     const isVisibleElsewhere =
       changed.some((change) => change.isVisibleElsewhere) || unreported.left.length > 0
     const reports = changed.map(({ report }) => report)
     await reportProcesses(db, { replicaId, changed: reports, ...rowsOf(unreported, now) }, isVisibleElsewhere)
-    lastReported.markReported(changed)
+    this.#lastReported.markReported(changed)
     const rows = (await listProcesses(db)).map((row) => ({ ...row, readAtMs: now }))
-    known = indexProcesses(rows, replicaId)
-    disconnected.markReported(unreported)
-    for (const peer of movedAway(rows, deps, now)) peer.cut()
+    this.#known = indexProcesses(rows, replicaId)
+    this.#disconnected.markReported(unreported)
+    for (const peer of movedAway(rows, this.#deps, now)) peer.cut()
     // After a crash of the database the table of processes is empty, because the table is unlogged. `retain` discards
     // the last reports of processes that are missing in the table, so that the next refresh writes these processes
     // again.
-    lastReported.retain(new Set(rows.filter((row) => isThere(row) && row.replicaId === replicaId).map(idOf)))
-    deps.onRead()
-  })
-  const throttle = new Throttle({ work: () => refresh().catch(onFailed), clock, maxPauseMs: MAX_PAUSE_MS })
-  const soon = () => throttle.request()
-
-  return {
-    refresh,
-    changed: soon,
-    arrived(peer) {
-      disconnected.arrived(ownedOf(peer))
-      lastReported.discard(peer.processId)
-      soon()
-    },
-    left(peer) {
-      disconnected.left(ownedOf(peer))
-      soon()
-    },
-    elsewhere: () => known.elsewhere.filter(isElsewhere),
-    elsewhereOf: (gatewayId) => known.elsewhereOf(gatewayId).filter(isElsewhere),
-    awayCount: disconnected.count,
-    async [Symbol.asyncDispose]() {
-      isDisposed = true
-      throttle[Symbol.dispose]()
-      // `refresh` is serialised, so this call waits for a refresh that is in progress.
-      await refresh().catch(onFailed)
-      await withdrawReplica(db, replicaId).catch(onFailed)
-    },
+    const stored = rows.filter((row) => isThere(row) && row.replicaId === replicaId)
+    this.#lastReported.retain(new Set(stored.map(idOf)))
+    onRead()
   }
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import pino from 'pino'
 import { expect, test } from 'vitest'
-import { createConnectionPool } from '../../../controlplane/db/connection/pool.ts'
+import { ConnectionPool } from '../../../controlplane/db/connection/pool.ts'
 import { isUnavailable, unlessUnavailable } from '../../../controlplane/db/connection/unavailable.ts'
 
 const ADMIN_SHUTDOWN = '57P01'
@@ -29,7 +29,7 @@ test('a server that ends a connection in the packet that opens it causes no unca
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const pool = createConnectionPool({
+  const pool = new ConnectionPool({
     config: { host: '127.0.0.1', port, user: 'u', database: 'd' },
     ...{ isPooled: false, max: 1, hangMs: 10_000, connectMs: 10_000, statementMs: 10_000 },
     log: pino({ level: 'silent' }),

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createOrderRelay } from '../../../controlplane/sync/orders/relay.ts'
+import { OrderRelay } from '../../../controlplane/sync/orders/relay.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
 
 test('polls do not add up while the database is slow', async () => {
@@ -22,7 +22,7 @@ test('polls do not add up while the database is slow', async () => {
     connected: () => new Set(['gw_1']),
     orders: { waiting: () => [], processOf: () => undefined },
   }
-  await using _relay = await createOrderRelay({ db, hub, log: createTestLog() } as never)
+  await using _relay = await OrderRelay.start({ db, hub, log: createTestLog() } as never)
   for (let n = 0; n < 10; n += 1) poll('')
   await turn()
   expect(open).toHaveLength(1)

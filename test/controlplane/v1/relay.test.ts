@@ -3,7 +3,7 @@ import { openDb } from '../../../controlplane/db/open.ts'
 import type { Db } from '../../../controlplane/db/query.ts'
 import { migrate } from '../../../controlplane/db/schema/migrate.ts'
 import { type Order, OrderBook } from '../../../controlplane/sync/orders/orders.ts'
-import { createOrderRelay, type OrderRelay } from '../../../controlplane/sync/orders/relay.ts'
+import { OrderRelay } from '../../../controlplane/sync/orders/relay.ts'
 import { listOffers, offerOrder, takeOrder } from '../../../controlplane/sync/orders/store.ts'
 import type { ResultBody } from '../../../core/wire/gateway/sync.ts'
 import { createTestLog } from '../../sidecar/control/test-log.ts'
@@ -38,7 +38,7 @@ async function replica(...gateways: string[]): Promise<{ relay: OrderRelay; sent
       return book.wait(order.order_id, 'proc_1')
     },
   }
-  const relay = await createOrderRelay({ db, hub, log: createTestLog() as never })
+  const relay = await OrderRelay.start({ db, hub, log: createTestLog() as never })
   relays.push(relay)
   return { relay, sent }
 }

@@ -23,26 +23,36 @@ const EVERY_MS = 60_000
 
 /**
  * Identifies the bots of stored chat tokens whose bot is still unknown, because the tokens come from manifests or
- * were stored while the provider was unreachable. Runs at the start and every minute. The results take effect with
- * the next version of the configuration.
+ * were stored while the provider was unreachable. Runs at the start and every minute until disposed. The results take
+ * effect with the next version of the configuration.
  */
-export function createBotCheck(deps: BotCheckDeps): Disposable {
-  let isRunning = false
-  const run = async () => {
-    if (isRunning) return
-    isRunning = true
-    await check(deps)
-      .catch((error: unknown) =>
-        deps.log.warn({ err: error }, 'the bots of chat tokens could not be checked'),
-      )
-      .finally(() => {
-        isRunning = false
-      })
+export class BotCheck implements Disposable {
+  readonly #deps: BotCheckDeps
+  readonly #timer: NodeJS.Timeout
+  #isRunning = false
+
+  constructor(deps: BotCheckDeps) {
+    this.#deps = deps
+    void this.#run()
+    this.#timer = setInterval(() => void this.#run(), deps.everyMs ?? EVERY_MS)
+    this.#timer.unref()
   }
-  void run()
-  const timer = setInterval(() => void run(), deps.everyMs ?? EVERY_MS)
-  timer.unref()
-  return { [Symbol.dispose]: () => clearInterval(timer) }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return
+    this.#isRunning = true
+    try {
+      await check(this.#deps)
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'the bots of chat tokens could not be checked')
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
 }
 
 async function check(deps: BotCheckDeps): Promise<void> {
