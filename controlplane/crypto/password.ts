@@ -20,8 +20,8 @@ const MAX_QUEUED = 150
 export type PasswordCost = { readonly N: number; readonly r: number; readonly p: number }
 
 /**
- * Hashes and verifies passwords. `turn` is the name of a queue: the user of the password, or the network of the
- * client. The queues take turns.
+ * Hashes and verifies passwords. `turn` names the queue of a call: one queue per user, or per network of the
+ * client. The queues are served round-robin.
  */
 export type Passwords = {
   /**
