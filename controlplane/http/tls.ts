@@ -65,8 +65,8 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
     },
     clientCa,
     SNICallback(host, done) {
-      // Without a context, Node uses the context of `setSecureContext`. Clients of the hosts in `own` trust only the
-      // CA of the certificate in that context.
+      // When no context is passed to `done`, Node uses the context of `setSecureContext`. Clients of the
+      // hosts in `own` trust only the CA of the certificate in that context.
       const isForHosts = forHosts !== null && isNamed(forHosts.names, host) && !isNamed(own, host)
       done(null, isForHosts ? forHosts?.context : undefined)
     },
