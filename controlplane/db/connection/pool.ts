@@ -104,8 +104,8 @@ export function createConnectionPool(options: ConnectionPoolOptions): Connection
 }
 
 /**
- * A pool, and the callers that wait for one of its connections. When the pool is replaced, these callers request a
- * connection from the next pool.
+ * A connection pool, and the callers that wait for one of its connections. When the pool is replaced, these
+ * callers request a connection from the next pool.
  */
 type Generation = { readonly pool: pg.Pool; readonly waiting: Set<() => void> }
 type Discard = (error: Error) => void
