@@ -9,7 +9,7 @@ import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../../cor
 import type { Configuration } from '../sections/configuration.ts'
 import { type KillState, killStateOf } from './state.ts'
 
-/** A gateway process (`agent` is null) or the sidecar of one agent. */
+/** Receiver of a kill state: a gateway process (`agent` is null) or the sidecar of one agent. */
 export type KillPlace = {
   readonly gatewayId: string
   /** Full name of the gateway, `namespace/name`. */

@@ -132,7 +132,7 @@ function idOf({ processId }: KnownProcess): string {
   return processId
 }
 
-/** Returns the rows to write. A replaced process is not written as disconnected. */
+/** Returns the rows to write. Omits the disconnection of a process that another process has replaced. */
 function rowsOf({ left, replaced }: Unreported, nowMs: number) {
   const away = left.filter(({ processId }) => !replaced.includes(processId))
   return {
