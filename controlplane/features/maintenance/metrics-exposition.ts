@@ -138,7 +138,7 @@ function writeProcesses(write: Write, { processes, version, kills }: MetricsStat
   )
 }
 
-/** Maximum number of Connectors with series of their own. */
+/** Maximum number of Connectors that have their own time series. */
 const MAX_SERIES = 500
 
 function writeMinted(write: Write, { minted, narrowedTokens }: MetricsState): void {

@@ -114,9 +114,7 @@ export class Outbox implements AsyncDisposable {
     this.#running.set(work, message.receiver)
   }
 
-  /**
-   * Reads the outbox without waiting for the poll interval, because a finished delivery makes room for another message.
-   */
+  /** Reads the outbox at once, because a finished delivery makes room for another message. */
   #next(): Promise<void> {
     return this.#read().catch((error: unknown) =>
       this.#deps.log.error({ err: error }, 'outbox could not be read'),

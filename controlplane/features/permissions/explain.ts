@@ -105,7 +105,7 @@ type Finding = {
   readonly bound: BoundConnector | null
   readonly action: Action | null
   readonly decision: Decision
-  /** Lines after the explanation that say how the verdict depends on the request body. */
+  /** Lines below the explanation. They state how the verdict depends on the request body. */
   readonly notes: readonly string[]
 }
 

@@ -196,7 +196,6 @@ function denied(record: TrafficRecord): Event {
   return { type: 'action.denied', details }
 }
 
-/** Returns whether the record is an aggregate record. */
 function isRow({ refusals }: TrafficRecord): boolean {
   return refusals !== null && refusals !== undefined
 }

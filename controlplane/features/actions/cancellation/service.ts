@@ -18,8 +18,8 @@ export const actionCancellation: ActionCancellation = {
 }
 
 /**
- * Cancels an approved action whose decision token was not used yet, and notifies its webhook. Returns false if the
- * token was used or has expired. The caller records the event.
+ * Cancels an approved action whose decision token was not used yet, and notifies its webhook. Returns false
+ * if the token was used or has expired. The caller records the audit event.
  */
 export type CancelApprovedAction = (q: Query, actId: string) => Promise<boolean>
 

@@ -113,7 +113,7 @@ async function refreshDue({ db, keyring }: ExchangeDeps, { start, reread }: Refr
   if (connectors.length === 0) return IDLE_MS
   const minted = await listMinted(db)
   const waits = connectors.map((connector) => {
-    // The secret is not minted before the first poll of its file. That poll wakes the refresher.
+    // The secret is not minted before its file was polled for the first time. The poll wakes the refresher.
     if (reread.isPending(connector)) return IDLE_MS
     const source = sourceOf(keyring, connector)
     const row = minted.get(connector.id)

@@ -39,8 +39,8 @@ export function timesOf(
 const REREAD_MS = 300_000
 
 /**
- * Returns no expiry and a jittered read interval, for a secret that is valid until its source changes. `random` is
- * between 0 and 1.
+ * Returns the times of a secret that is valid until its source changes: no expiry, and a jittered interval
+ * after which the source is read again. `random` is between 0 and 1.
  */
 export function timesWithoutExpiry(random: number): { readonly expiresInMs: null; readonly dueInMs: number } {
   return { expiresInMs: null, dueInMs: REREAD_MS * (0.75 + random / 4) }
