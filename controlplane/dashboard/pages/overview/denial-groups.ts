@@ -11,7 +11,10 @@ export type DenialGroup = {
   readonly others: number
 }
 
-/** Denial from the API. During a rolling upgrade, a replica of an older version sends no `agent_count`. */
+/**
+ * A denial as the API returns it. During a rolling upgrade, a replica of an older version sends no
+ * `agent_count`.
+ */
 type Given = Omit<Denial, 'agent_count'> & Partial<Pick<Denial, 'agent_count'>>
 
 /** Groups denials by agent. The agent with the most denials comes first. */
