@@ -9,8 +9,8 @@ import type { KillRelay } from './kill-relay.ts'
 import { type ConfigMapObject, killSwitchOfConfigMap } from './kill-switches.ts'
 
 /**
- * Name of the emergency ConfigMap in every namespace with a Gateway or a governed agent, and in the installation's
- * namespace.
+ * Name of the emergency ConfigMap, by which users can activate a kill switch without the control plane. Every
+ * namespace with a Gateway or a governed agent has one, and so does the installation's namespace.
  */
 const EMERGENCY_NAME = 'chaperone-emergency'
 

@@ -6,7 +6,7 @@ import { applyGuard, type Basis } from './apply-guard.ts'
 import { guardOptions, type Installation } from './guard-options.ts'
 import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 
-/** Interval at which the policies are written again, to repair changes by other clients. */
+/** Interval in milliseconds at which the policies are written again, to repair changes by other clients. */
 const REPEAT_MS = 5 * 60_000
 /**
  * Number of images, and of addresses of the control plane, that the admission policies accept for sidecars. During an

@@ -128,7 +128,10 @@ function selects({ matchLabels = {}, matchExpressions = [] }: Selector = {}, lab
   )
 }
 
-/** Only own properties count, because the author of a pod may choose a key such as `constructor`. */
+/**
+ * Returns the value of a label. Ignores inherited properties, because the author of a pod may choose a key
+ * such as `constructor`.
+ */
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined
 }

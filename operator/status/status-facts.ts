@@ -30,7 +30,9 @@ export type GatewayFacts = {
   /** State merged from all replicas of the control plane; null until a replica has answered. */
   readonly state: GatewayState | null
   readonly pods: PodFacts
-  /** Namespaces of `pods.isolatedIn` without a NetworkPolicy that isolates pods with `proxyEnv`. */
+  /**
+   * Namespaces of `pods.isolatedIn` without a NetworkPolicy that isolates pods with `interception: proxyEnv`.
+   */
   readonly notIsolatedIn: readonly string[]
   /** Pods whose sidecar has had no connection to the control plane for over 60 s. */
   readonly disconnected: readonly Disconnected[]

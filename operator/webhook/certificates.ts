@@ -8,7 +8,7 @@ import {
   type Leaf,
 } from './leaf.ts'
 
-/** Interval at which the Secret and the webhook configurations are checked. */
+/** Interval in milliseconds at which the Secret and the webhook configurations are checked. */
 const REFRESH_MS = 5 * 60_000
 /**
  * Maximum attempts to write the Secret. When several replicas start at once, one of them creates the Secret, and the
