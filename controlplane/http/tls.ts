@@ -162,7 +162,8 @@ function fromFiles({ certFile, keyFile }: CertificateFiles): () => Promise<Serve
 async function readPem(path: string, setting: string): Promise<string> {
   try {
     const text = await readFile(path, 'utf8')
-    // An empty file is refused here, because OpenSSL accepts a context without a key, and all handshakes then fail.
+    // An empty file is refused, because OpenSSL would accept a context without a key, and all handshakes
+    // would then fail.
     if (text === '') throw new Error('the file is empty')
     return text
   } catch (error) {

@@ -237,8 +237,8 @@ type ControlDeps = {
 }
 
 /**
- * Composes the connection to the control plane, and the parts that run on every replica, with or without the Lease: the
- * relay of kill switches and the reports of pods.
+ * Composes the connection to the control plane, the relay of kill switches and the reports of pods. They run
+ * on every replica, with or without the Lease.
  */
 function startControl({ client, config, log, timing, metrics, informers, sandboxOf }: ControlDeps) {
   const { caches, podMetadata: pods } = informers

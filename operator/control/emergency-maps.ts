@@ -14,7 +14,10 @@ import { type ConfigMapObject, killSwitchOfConfigMap } from './kill-switches.ts'
  */
 const EMERGENCY_NAME = 'chaperone-emergency'
 
-/** Relays the emergency ConfigMaps of all namespaces, and creates empty ones where they are missing. */
+/**
+ * Relays the emergency ConfigMaps of all namespaces, and creates an empty ConfigMap in a namespace that lacks
+ * one.
+ */
 export type EmergencyMaps = {
   /** Reads all emergency ConfigMaps while the watch is broken. Rejects when the list fails. */
   pollBroken(): Promise<void>

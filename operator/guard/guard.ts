@@ -52,7 +52,7 @@ export type GuardBasis = {
 export type Guard = {
   /** Writes the policies if they differ from the last write, or the last write is too old. */
   reconcile(basis: GuardBasis): Promise<void>
-  /** Makes the next `reconcile` write, because an object was deleted or changed. */
+  /** Makes the next call of `reconcile` write all policies, because an object was deleted or changed. */
   invalidate(): void
   /**
    * Returns the address of the control plane that this replica may inject: the resolved one, once the policies accept

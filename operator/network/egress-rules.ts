@@ -44,7 +44,7 @@ export type EgressTarget = {
     readonly labels: Labels
     readonly address: string | null
   }>
-  /** Addresses of the destination that belong to no such pod. */
+  /** Addresses of the destination that belong to none of `pods`. */
   readonly addresses: readonly string[]
 }
 
@@ -88,8 +88,8 @@ export function admitsEgress(
 }
 
 /**
- * Reports whether a rule admits the port. A port that the rule gives by name counts as a match, because the port names
- * of pods are not known here.
+ * Reports whether a rule admits the port. A port that the rule gives by name counts as a match, because this
+ * function does not have the port names of pods.
  */
 function hasPort({ ports }: EgressRule, { protocol, port }: EgressTarget['ports'][number]): boolean {
   if (ports === undefined || ports.length === 0) return true

@@ -38,6 +38,6 @@ export type GatewayFacts = {
   readonly disconnected: readonly Disconnected[]
   /** Pods that bypass or can bypass their gateway. */
   readonly bypassing: readonly BypassingPod[]
-  /** Fields that are below a floor of the installation. */
+  /** Fields of the Gateway whose values are weaker than the installation permits. */
   readonly belowFloor: readonly FieldBelowFloor[]
 }

@@ -99,7 +99,7 @@ function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
   type Known = { readonly fields: readonly string[]; readonly at: number }
   const known = new Map<ResourceKind, Known>()
   const fieldsOf = (kind: ResourceKind) => known.get(kind)?.fields ?? []
-  /** Milliseconds until the fields are tried again; null without such fields. */
+  /** Milliseconds until a write contains the fields again; null without such fields. */
   const dueMs = (kind: ResourceKind) => {
     const found = known.get(kind)
     return found === undefined ? null : Math.max(0, found.at + UNDECLARED_MS - performance.now())

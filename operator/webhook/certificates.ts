@@ -43,14 +43,14 @@ export type CertificateDeps = {
   /** Host names and addresses of the webhook; `NAME.NAMESPACE.svc` first. */
   readonly hosts: readonly [string, ...string[]]
   readonly nowMs: () => number
-  /** Called with every renewed leaf, but not with the first one. */
+  /** Called with every renewed leaf certificate, but not with the first one. */
   readonly onLeaf: (leaf: Leaf) => void
   readonly onFailure: (error: unknown) => void
 }
 
 export type Certificates = Disposable & {
   readonly leaf: Leaf
-  /** The CA (PEM) that signed the leaf. */
+  /** The CA (PEM) that signed the leaf certificate. */
   readonly signerPem: string
   /** Writes the CA bundle into the webhook configurations. Call it once the webhook serves. */
   publish(): Promise<void>

@@ -16,8 +16,8 @@ export type PublishedFields = {
 }
 
 /**
- * Matches names of fields that can contain a host, a URL or an id of another service, by their ends. The names of all
- * providers are in snake case here.
+ * Matches names of fields that can contain a host, a URL or an id of another service, by their ends. The
+ * names are compared in snake case for all providers.
  */
 const REACHING_NAME =
   /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|base|connector_id|tunnel_id|webhook_config)$/

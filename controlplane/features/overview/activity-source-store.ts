@@ -21,8 +21,8 @@ export function valuesOfBuckets(orgId: string, period: Period, bucketSeconds: nu
 }
 
 /**
- * Returns the parameters `$1` to `$6` for sums over the whole period. The SQL reads records for the parts of the
- * period before the first and after the last whole step of the roll-ups.
+ * Returns the parameters `$1` to `$6` for sums over the whole period. For the parts of the period before the
+ * first and after the last whole step of the roll-ups, the SQL reads records.
  */
 export function valuesOfPeriod(orgId: string, period: Period): readonly unknown[] {
   return values(orgId, period, Math.max(stepOf(period, 0) ?? 0, SHORTEST_S))

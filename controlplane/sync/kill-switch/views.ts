@@ -40,8 +40,9 @@ export type KillViewsDeps = {
 }
 
 /**
- * Maximum size of the announcements in one message, in bytes of JSON. Gateways receive the other announced kill
- * switches as if these were stored: gateways apply them, but do not return them to other replicas.
+ * Maximum size of the announcements in one message, in bytes of JSON. Gateways receive further announced kill
+ * switches as if these were stored, that is, they apply these kill switches but do not return them to other
+ * replicas.
  */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 

@@ -113,8 +113,8 @@ function ownedOf({ gatewayId, processId, pod }: Peer) {
 }
 
 /**
- * Returns streams of this replica whose process has since connected to another replica. The connection of such a
- * stream is broken, but this replica has not detected its close yet.
+ * Returns streams of this replica whose process has since connected to another replica. The connection of
+ * such a stream is broken, but this replica has not detected this yet.
  */
 function movedAway(
   known: readonly StoredProcess[],

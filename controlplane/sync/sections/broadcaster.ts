@@ -93,8 +93,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     for (const peer of peerRegistry.peers.values()) {
       notifyReloaded()
       await prepare(peer)
-      // Skips a gateway that connected during the read and is not in the read configuration. Its greeting starts
-      // another read.
+      // Skips a gateway that connected during the read and is not in the read configuration. `greet` reads
+      // the configuration again for this gateway.
       if (!isUnread(peer)) send(peer)
       await pause()
     }

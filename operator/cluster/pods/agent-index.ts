@@ -68,8 +68,8 @@ export function createAgentIndex(): AgentIndex {
 }
 
 /**
- * Returns a text that names the other Gateways of the agent, each with one pod; null unless the agent runs under this
- * Gateway and another.
+ * Returns a text that names the other Gateways of the agent, each with one pod; null unless the agent runs
+ * under this Gateway and another Gateway.
  */
 function sharedText(agent: string, gateway: string, gateways: PodsByGateway): string | null {
   if (!gateways.has(gateway) || gateways.size < 2) return null

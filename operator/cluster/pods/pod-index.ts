@@ -42,7 +42,7 @@ export type AdmittedPod = {
   readonly gateway: string
   /** `KIND NAME`; null for a pod without a controller. */
   readonly workload: string | null
-  /** True when the agent name must belong to this workload alone, also under the same Gateway. */
+  /** True when no other workload may use the agent name, not even under the same Gateway. */
   readonly isExclusive: boolean
 }
 

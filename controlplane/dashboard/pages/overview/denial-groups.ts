@@ -2,7 +2,7 @@ import type { ActivityReply } from '../../../../core/wire/overview.ts'
 
 export type Denial = ActivityReply['denials'][number]
 
-/** Denials of one agent. `others`: number of denials that the list omits. */
+/** Denials of one agent. `others`: number of denials of the agent that the list omits. */
 export type DenialGroup = {
   readonly agent: string | null
   readonly count: number

@@ -8,7 +8,10 @@ import { cancelNonces } from '../tokens/nonce-store.ts'
 export type ActionCancellation = {
   /** Invalidates the unused, unexpired decision tokens of these actions. Returns the ids of the affected actions. */
   cancelTokens(q: Query, actIds: readonly string[]): Promise<readonly string[]>
-  /** Cancels the actions that are pending approval, or allowed with an unused token. Leaves all others unchanged. */
+  /**
+   * Cancels the actions that are pending approval, or allowed with an unused token. Leaves all other actions
+   * unchanged.
+   */
   cancel(q: Query, actIds: readonly string[]): Promise<void>
 }
 

@@ -63,7 +63,10 @@ type Exchange = {
   readonly disposed: AbortSignal
 }
 
-/** Exchanges the secret of a Connector unless another replica has claimed it, and stores the result or the failure. */
+/**
+ * Exchanges the stored secret of a Connector for a short-lived secret, unless another replica has claimed the
+ * exchange, and stores the result or the failure.
+ */
 export async function exchangeSecret(
   deps: ExchangeDeps,
   { connector, source, reread, disposed }: Exchange,

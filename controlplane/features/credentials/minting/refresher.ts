@@ -106,7 +106,10 @@ type Refreshing = {
   readonly reread: Rereads
 }
 
-/** Starts the exchange of every secret that is due. Returns the milliseconds until the next exchange is due. */
+/**
+ * Starts every exchange of a stored secret for a short-lived secret that is due. Returns the milliseconds
+ * until the next exchange is due.
+ */
 async function refreshDue({ db, keyring }: ExchangeDeps, { start, reread }: Refreshing): Promise<number> {
   const connectors = (await listConnectors(db)).filter((row) => hasMinted(row) && row.credential !== null)
   reread.follow(connectors)

@@ -9,7 +9,10 @@ export const MIN_LIFETIME_MS = 1_000
  * version of the configuration.
  */
 const MIN_DUE_MS = 500
-/** Lifetime in milliseconds below which the replacement is due after a smaller part of the lifetime. */
+/**
+ * A secret with a lifetime below this number of milliseconds is replaced after a smaller part of its lifetime
+ * (see `timesOf`).
+ */
 const SHORT_LIFETIME_MS = 60_000
 const RETRY = { firstMs: 500, maxMs: 15_000 }
 

@@ -83,7 +83,9 @@ export type ChannelsDeps = {
   readonly dashboardUrl: string | null
 }
 
-/** Channels whose settings are not stored here: Slack has the settings of the chat, Web Push has none. */
+/**
+ * Channels whose settings this service does not store: Slack has the settings of the chat, Web Push has none.
+ */
 const HAS_NO_SETTINGS: ReadonlySet<ChannelName> = new Set(['slack', 'web_push'])
 
 /** Names of the settings whose values are masked in replies. */
