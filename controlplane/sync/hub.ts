@@ -236,9 +236,7 @@ function createAdmission({ clock, log, greetingsPerSecond: perSecond }: HubDeps)
 const NO_PODS: PodPresence = { ended: async () => () => null, instances: async () => new Map() }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
-  /**
-   * Clock for the times in the first messages of a stream and in heartbeats. Its time never goes backwards.
-   */
+  /** Clock for the times in first messages and heartbeats of a stream. Its time never goes backwards. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
   readonly kill: KillBroadcaster

@@ -48,7 +48,10 @@ export type EgressTarget = {
   readonly addresses: readonly string[]
 }
 
-/** Returns the policies that isolate the egress of a pod. Without any the pod may reach every destination. */
+/**
+ * Returns the policies that isolate the egress of a pod. Without such a policy, the pod may reach every
+ * destination.
+ */
 export function isolating(policies: readonly EgressPolicy[], labels: Labels): readonly EgressPolicy[] {
   return policies.filter(
     ({ spec }) =>

@@ -27,9 +27,9 @@ export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] 
 }
 
 /**
- * Removes from a change set those unreadable documents that may be the new text of an object in force of the same
- * file. The object then stays in force. For each file, removes at most as many documents as the file has objects in
- * force that the change set does not contain.
+ * Removes unreadable documents from a change set if they may be new texts of objects in force of the same
+ * file. These objects then stay in force. For each file, removes at most as many documents as the file has
+ * objects in force that are missing in the change set.
  */
 export function explain(body: ChangeSetBody, known: readonly ObjectState[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))

@@ -84,7 +84,7 @@ export type ChannelsDeps = {
 }
 
 /**
- * Channels whose settings this service does not store: Slack has the settings of the chat, Web Push has none.
+ * Channels whose settings are stored elsewhere (Slack: settings of the chat) or that have none (Web Push).
  */
 const HAS_NO_SETTINGS: ReadonlySet<ChannelName> = new Set(['slack', 'web_push'])
 
