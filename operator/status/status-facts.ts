@@ -6,7 +6,7 @@ import type { PodFacts } from '../cluster/pods/pod-index.ts'
 import type { GatewayState } from '../control/gateway-states.ts'
 import type { BypassingPod } from '../guard/watchdog.ts'
 
-/** The inputs of a status besides the object itself. */
+/** Facts from which the status of an object is computed, in addition to the object itself. */
 export type StatusFacts = {
   /** Reply of the control plane to this content; null before the content was pushed. */
   readonly reply: PushReply | null

@@ -117,7 +117,7 @@ export function endsWith(path: string, end: string): boolean {
 
 /**
  * Fields that need no row in the table of provider-side acts, with the reasons. `fields`: names of fields.
- * `paths`: ends of paths of fields whose name has a row for another path.
+ * `paths`: last elements of field paths, for fields whose name has a row in the table for another path.
  */
 export type Harmless = {
   readonly fields: Readonly<Record<string, string>>

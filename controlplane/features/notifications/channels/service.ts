@@ -83,9 +83,7 @@ export type ChannelsDeps = {
   readonly dashboardUrl: string | null
 }
 
-/**
- * Channels whose settings are stored elsewhere (Slack: settings of the chat) or that have none (Web Push).
- */
+/** Channels for which no settings are stored: Slack uses the settings of the chat, Web Push has none. */
 const HAS_NO_SETTINGS: ReadonlySet<ChannelName> = new Set(['slack', 'web_push'])
 
 /** Names of the settings whose values are masked in replies. */
