@@ -33,7 +33,10 @@ export type KubeResponse = {
   readonly retryAfter?: string
 }
 
-/** HTTP transport to one API server. Both methods reject when the server is unreachable and after the timeout. */
+/**
+ * HTTP transport to one API server. `send` and `open` reject when the server is unreachable and after the
+ * timeout.
+ */
 export type KubeTransport = Disposable & {
   /** Resolves with the complete response, whatever its status. */
   send(call: KubeCall): Promise<KubeResponse>

@@ -50,8 +50,8 @@ export type ClusterConfig = Common & {
   readonly healthHost: string
   readonly healthPort: number
   /**
-   * `GATEWAY_FLOORS` (JSON): the weakest settings that a Gateway may have. `PLATFORM_NAMESPACES` (comma-separated):
-   * namespaces whose Gateways have no floor.
+   * `GATEWAY_FLOORS` (JSON): the weakest settings that a Gateway may have. `PLATFORM_NAMESPACES`
+   * (comma-separated): namespaces whose Gateways may have weaker settings.
    */
   readonly floorRules: FloorRules
 }

@@ -5,7 +5,10 @@ import { resourceFields } from '../core/resource-attributes.ts'
 import { readConfig, readInjection } from './config.ts'
 import { createOperator } from './operator.ts'
 
-/** Time limit of a graceful stop. The limit must stay below the grace period of the process that sends SIGTERM. */
+/**
+ * Time limit of a graceful stop, in milliseconds. The limit must stay below the grace period of the process
+ * that sends SIGTERM.
+ */
 const STOP_MS = 4_500
 
 /**

@@ -45,7 +45,10 @@ export function commandOf(argv: readonly string[]): {
   return { name, data: argv.slice(0, before), args }
 }
 
-/** Returns the invocation of a command. The data folder is located on first use, because some commands need none. */
+/**
+ * Returns the arguments and the context with which a command runs. The data folder is located on first use,
+ * because some commands need none.
+ */
 function invocationOf(parsed: ParsedArguments, context: CliContext): Invocation {
   const data = parsed.options['data']
   let found: DataFolder | undefined

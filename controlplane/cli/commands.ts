@@ -3,8 +3,8 @@ import type { Command } from './command.ts'
 type Load = () => Promise<Command>
 
 /**
- * Every command by name, in the order of `chaperone --help`. The module of a command is loaded when the command is
- * used, so that `chaperone status` does not load the source of `chaperone demo`.
+ * Every command by name, in the order of `chaperone --help`. The module of a command is loaded when the
+ * command is used, so that a command does not load the sources of other commands.
  */
 export const COMMANDS: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['up', async () => (await import('./up/up.ts')).up],

@@ -24,7 +24,7 @@ export function derivePrivateKey(keyring: Keyring, purpose: string): KeyObject {
   }
 }
 
-/** Order of the curve P-256. Every private key is a smaller number. */
+/** Order of the curve P-256. Every private key is smaller than this number. */
 const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
 
 function base64url(point: Buffer, from: number): string {

@@ -3,7 +3,10 @@ import type { Socket } from 'node:net'
 import { InstallationKey, proofMessage } from '../../core/wire/access/installation-proof.ts'
 import { readSecretFile } from './secret-files.ts'
 
-/** Returns the proof for a challenge that arrived on a connection. `end` is the local end of the connection. */
+/**
+ * Computes the answer to a challenge (`nonce`), by which a client verifies that this server belongs to the
+ * client's installation. `end`: local address and port of the connection on which the challenge arrived.
+ */
 export type InstallationProof = (nonce: string, end: Pick<Socket, 'localAddress' | 'localPort'>) => string
 
 export function createInstallationProof({ folder, key }: InstallationKey): InstallationProof {

@@ -22,7 +22,7 @@ export type Keyring = {
   derive(purpose: string): Buffer
 }
 
-/** Keyring of a process that follows a rotation of the master key. */
+/** Keyring whose master keys can be replaced while the process runs. */
 export type RotatingKeyring = Keyring & {
   /** Ids of the keys that decrypt secrets, in the order of the master key file: the newest key is the last. */
   readonly keyIds: readonly [string, ...string[]]

@@ -68,7 +68,7 @@ function keyOf(line: string, origin: string): Buffer {
   )
 }
 
-/** Appends a new key, to which the installation rotates. */
+/** Appends a new key. A rotation of the master key encrypts all stored secrets with this key. */
 export function withNewKey({ root, keys: [oldest, ...later] }: MasterKeys, key: Buffer): MasterKeys {
   return { root, keys: [oldest, ...later, key] }
 }

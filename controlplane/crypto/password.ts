@@ -20,8 +20,8 @@ const MAX_QUEUED = 150
 export type PasswordCost = { readonly N: number; readonly r: number; readonly p: number }
 
 /**
- * Hashes and verifies passwords. `turn` is the name of a queue: the user of the password, or the network of the
- * client. The queues take turns.
+ * Hashes and verifies passwords. `turn` names the queue of a call: one queue per user, or per network of the
+ * client. The queues are served round-robin.
  */
 export type Passwords = {
   /**
@@ -29,9 +29,9 @@ export type Passwords = {
    */
   hash(password: string, turn: string): Promise<string>
   /**
-   * Verifies a password. When there is no stored hash because the user is unknown, resolves to false after the time
-   * that the verification of a wrong password takes, so that the response time does not show whether an account
-   * exists. Rejects with `rate_limited` when the queue is full.
+   * Verifies a password. `stored`: undefined when the user is unknown. In this case, the verification takes
+   * as long as for a wrong password and resolves to false, so that the response time does not show whether an
+   * account exists. Rejects with `rate_limited` when the queue is full.
    */
   verify(password: string, stored: string | undefined, turn: string): Promise<boolean>
 }

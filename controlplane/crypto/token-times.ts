@@ -6,8 +6,8 @@ export type TokenTimes = { readonly issuedAtS: number | null; readonly expiresAt
 const Claims = z.object({ iat: z.number().optional(), exp: z.number().optional() })
 
 /**
- * Reads `iat` and `exp` of a JWT without verifying the signature. Trust the times only after a TokenReview of the
- * token.
+ * Reads `iat` and `exp` of a JWT without verifying the signature. The caller must not trust the times before
+ * a TokenReview of the token.
  */
 export function tokenTimes(token: string): TokenTimes {
   const claims = Claims.safeParse(json(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')))

@@ -31,7 +31,8 @@ scope.addEventListener('install', () => {
 })
 
 /**
- * Shows the number of pending approvals. Notifications of the page have the same tag, so that one replaces the other.
+ * Shows the number of pending approvals. Notifications that an open page shows have the same tag, so a newer
+ * notification replaces an older one.
  */
 scope.addEventListener('push', (event) => {
   const { count, link } = messageOf(event.data)

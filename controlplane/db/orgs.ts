@@ -46,7 +46,10 @@ export async function isOwnerLinkRequired(q: Query): Promise<boolean> {
   return onlyRow(rows).required
 }
 
-/** Marks the installation as administered by users. Returns true for the call that set the mark. */
+/**
+ * Records that an administrator has signed in. The owner's token of a cluster is then closed by default.
+ * Returns true for the call that recorded it.
+ */
 export async function setAdministered(q: Query): Promise<boolean> {
   const { rowCount } = await q.query(
     'update orgs set administered_at = now() where administered_at is null',

@@ -1,6 +1,6 @@
 import type { Query } from './query.ts'
 
-/** Runs `work` in a savepoint. When `work` rejects, its changes are rolled back and the transaction continues. */
+/** Runs `work` in a savepoint. When `work` rejects, rolls back its changes; the transaction can continue. */
 export async function savepoint<T>(q: Query, work: () => Promise<T>): Promise<T> {
   await q.query('savepoint part')
   try {

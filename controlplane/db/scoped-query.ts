@@ -25,12 +25,15 @@ export type Within = {
   namespace(column: string): string
   /** Returns the condition for a column that contains names of the form `namespace/name`. */
   name(column: string): string
-  /** Returns the condition for two columns of names. The second column decides where the first column is null. */
+  /**
+   * Returns the condition for two columns of names of the form `namespace/name`. `other` decides where
+   * `column` is null.
+   */
   nameOr(column: string, other: string): string
   /**
-   * Returns SQL that runs the query of `select` once per namespace. For a user with the right in all namespaces, the
-   * SQL runs the query once. An index then delivers the rows of each namespace in order, so that the query can sort
-   * and limit them. The columns have the same meaning as in `nameOr`.
+   * Returns SQL that runs the query of `select` once per namespace. For a user with the right in all
+   * namespaces, the SQL runs the query once. An index then delivers the rows of each namespace in order, so
+   * that the query can sort and limit them. `column` and `other` have the same meaning as in `nameOr`.
    */
   each(column: string, other: string, select: (condition: string) => string): string
   /**

@@ -9,7 +9,7 @@ export type SealedColumn = {
   readonly value: string
   /** SQL assignment that replaces the value by the parameter `$1`. */
   readonly assignment: string
-  /** Returns the context with which the value of a row is encrypted. */
+  /** Returns the context (additional authenticated data) with which the value of a row is encrypted. */
   place(key: Readonly<Record<string, string>>): string
 }
 

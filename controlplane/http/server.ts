@@ -252,8 +252,8 @@ function rawOf(request: FastifyRequest, reply: FastifyReply): RouteInput<never, 
 function errorSender(log: FastifyBaseLogger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const failure = asChaperoneError(error)
-    // Refused streams (`overloaded`) are not logged: when many streams are refused at once, the lines would cost more
-    // than the streams. The hub logs one line for all of them.
+    // Refused streams (`overloaded`) are not logged: when many streams are refused at once, the lines would
+    // cost more than the streams. The hub of the streams logs one line for all of them.
     if (failure.status >= 500 && failure.code !== 'overloaded')
       log.error({ err: error, request_id: request.id }, 'request failed')
     const { retryAfterS } = failure.options

@@ -65,8 +65,8 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
     },
     clientCa,
     SNICallback(host, done) {
-      // Without a context, Node uses the context of `setSecureContext`. Clients of the hosts in `own` trust only the
-      // CA of the certificate in that context.
+      // When no context is passed to `done`, Node uses the context of `setSecureContext`. Clients of the
+      // hosts in `own` trust only the CA of the certificate in that context.
       const isForHosts = forHosts !== null && isNamed(forHosts.names, host) && !isNamed(own, host)
       done(null, isForHosts ? forHosts?.context : undefined)
     },
@@ -162,7 +162,8 @@ function fromFiles({ certFile, keyFile }: CertificateFiles): () => Promise<Serve
 async function readPem(path: string, setting: string): Promise<string> {
   try {
     const text = await readFile(path, 'utf8')
-    // An empty file is refused here, because OpenSSL accepts a context without a key, and all handshakes then fail.
+    // An empty file is refused, because OpenSSL would accept a context without a key, and all handshakes
+    // would then fail.
     if (text === '') throw new Error('the file is empty')
     return text
   } catch (error) {

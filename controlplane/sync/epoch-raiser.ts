@@ -3,8 +3,8 @@ import type { Query } from '../db/query.ts'
 import { raiseEpoch, type SeenOrders } from '../db/state-order.ts'
 
 /**
- * Begins a new epoch when the database is behind a state that a gateway or this replica has seen. Resolves to true when
- * an epoch began.
+ * Begins a new epoch when the database has an earlier state than a gateway or this replica has seen, because
+ * the database lost commits. Resolves to true when an epoch began.
  */
 export type EpochRaiser = (seen: SeenOrders) => Promise<boolean>
 

@@ -5,8 +5,8 @@ export type Freshness = {
   /** Runs a database read. The age of the result counts from the start of the read. */
   read<T>(what: string, work: () => Promise<T>): Promise<T>
   /**
-   * Returns whether the last successful read of every kind began less than 10 s ago; false before the first read.
-   * When the result is false, another replica may have changed the state since the last read.
+   * Returns whether the last successful read of every kind began less than 10 s ago; false before the first
+   * read. When the result is false, this replica may have missed a change by another replica.
    */
   isFresh(): boolean
 }

@@ -4,7 +4,9 @@ import type { Clock } from '../../core/state/clock.ts'
 export type GreetingAdmissionDeps = {
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly random: () => number
-  /** Called at the first refused stream of a storm. */
+  /**
+   * Called at the first refused stream of a storm, that is, when more streams connect than the rate admits.
+   */
   readonly onStorm: () => void
   readonly perSecond?: number
 }

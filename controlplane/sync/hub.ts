@@ -80,8 +80,8 @@ export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncK
 }
 
 /**
- * Has one stream per gateway process, on which it sends the state of the control plane. Tracks the acknowledgements
- * of processes.
+ * Holds one stream per gateway process and sends the state of the control plane on it. Tracks the
+ * acknowledgements of processes.
  */
 export type Hub = AsyncDisposable & {
   /** Bounds the rate of new streams. */
@@ -236,7 +236,7 @@ function createAdmission({ clock, log, greetingsPerSecond: perSecond }: HubDeps)
 const NO_PODS: PodPresence = { ended: async () => () => null, instances: async () => new Map() }
 
 type ConnectDeps = Pick<HubDeps, 'clock' | 'log'> & {
-  /** Clock for the times in greetings and heartbeats. Its time never goes backwards. */
+  /** Clock for the times in first messages and heartbeats of a stream. Its time never goes backwards. */
   readonly steady: Clock
   readonly peerRegistry: PeerRegistry
   readonly kill: KillBroadcaster

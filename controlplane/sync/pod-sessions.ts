@@ -79,7 +79,10 @@ export function createPodSessions(deps: PodSessionsDeps): PodSessions {
     await Promise.all(workers)
   })
 
-  /** Logs a failed review. Only a rejected token ends a session, and the next check repeats the review. */
+  /**
+   * Logs a token review that failed. The failure does not end the session, because the next check repeats the
+   * review.
+   */
   function notReviewed(error: unknown): void {
     log.debug({ err: error }, 'token of a sidecar not reviewed')
   }

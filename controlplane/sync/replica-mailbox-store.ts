@@ -3,8 +3,8 @@ import type { Query } from '../db/query.ts'
 import { SYNC_CHANNEL } from '../db/sync-channel.ts'
 
 /**
- * Prefix of a payload on SYNC_CHANNEL, followed by the id of a gateway process. The payload notifies the replica that
- * has the stream of this process of a message.
+ * Prefix of a payload on SYNC_CHANNEL, followed by the id of a gateway process. The payload notifies the
+ * replica that holds the stream of this process that a message was published.
  */
 export const MAILBOX_PAYLOAD = 'mailbox '
 

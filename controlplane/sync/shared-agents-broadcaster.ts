@@ -5,8 +5,8 @@ import type { ProcessRegistry } from './processes/registry.ts'
 import { Throttle } from './throttle.ts'
 
 /**
- * Sends each process the agents that it shares with other processes. For a shared agent, a process takes quota leases
- * instead of counting alone.
+ * Sends each process the agents that it shares with other processes. For a shared agent, a process takes
+ * quota leases from the control plane instead of counting the requests itself.
  */
 export type SharedAgentsBroadcaster = Disposable & {
   /**

@@ -14,7 +14,10 @@ export type VerdictBroadcaster = Disposable & {
    * once.
    */
   refresh(): Promise<void>
-  /** Calls `refresh` at once for a single verdict, and with pauses of at most `MAX_PAUSE_MS` in a storm of verdicts. */
+  /**
+   * Calls `refresh` at once for a single verdict, and with pauses of at most `MAX_PAUSE_MS` when many
+   * verdicts arrive.
+   */
   changed(): void
   /**
    * Sends the verdicts of the last ten minutes to a process that has connected. The process ignores verdicts for

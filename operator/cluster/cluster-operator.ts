@@ -54,7 +54,10 @@ export type AdmissionComponent = AsyncDisposable & {
   readonly bypassing?: () => Bypassing
   /** Returns a sentence about the NetworkPolicies that keep a sidecar from the control plane; null if none does. */
   readonly egressCause?: (pod: PodName, signal: AbortSignal) => Promise<string | null>
-  /** Reports whether the NetworkPolicy that isolates pods with `proxyEnv` is stored in the namespace. */
+  /**
+   * Reports whether the NetworkPolicy that isolates pods with `interception: proxyEnv` is stored in the
+   * namespace.
+   */
   readonly isIsolated?: (namespace: string) => boolean
   /** Returns the certificates of the webhook. The key is the name of the certificate in the metrics. */
   readonly certificates?: () => ReadonlyMap<string, Validity>
@@ -77,8 +80,8 @@ export type AdmissionDeps = {
   /** Called with the Gateways (`namespace/name`) whose set of ungoverned pods changed. */
   readonly onBypassing: (gateways: ReadonlySet<string>) => void
   /**
-   * Called with the Gateways (`namespace/name`) that have isolated pods in a namespace where the NetworkPolicy of
-   * `proxyEnv` was added, changed or deleted.
+   * Called with the Gateways (`namespace/name`) that have isolated pods in a namespace where the
+   * NetworkPolicy for pods with `interception: proxyEnv` was added, changed or deleted.
    */
   readonly onIsolation: (gateways: ReadonlySet<string>) => void
   readonly onReview: OperatorMetrics['reviewed']
@@ -92,12 +95,15 @@ export type ClusterOperatorDeps = {
   readonly openAdmission?: ((deps: AdmissionDeps) => Promise<AdmissionComponent>) | null
 }
 
-/** Time without data after which a watch counts as stale. The API server sends a bookmark about once a minute. */
+/**
+ * Time in milliseconds without data after which a watch counts as stale. The API server sends a bookmark
+ * about once a minute.
+ */
 const MAX_STALENESS_MS = 180_000
 
 /**
- * Composes the operator of a cluster. Only the holder of the Lease reconciles manifests and writes their status. Every
- * replica relays kill switches, reports pods and admits pods.
+ * Composes the operator for a cluster. Only the holder of the Lease reconciles manifests and writes their
+ * status. Every replica relays kill switches, reports pods and admits pods.
  */
 export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<ClusterOperator> {
   const { config, log, timing = {}, openAdmission = null } = deps
@@ -231,8 +237,8 @@ type ControlDeps = {
 }
 
 /**
- * Composes the connection to the control plane, and the parts that run on every replica, with or without the Lease: the
- * relay of kill switches and the reports of pods.
+ * Composes the connection to the control plane, the relay of kill switches and the reports of pods. They run
+ * on every replica, with or without the Lease.
  */
 function startControl({ client, config, log, timing, metrics, informers, sandboxOf }: ControlDeps) {
   const { caches, podMetadata: pods } = informers

@@ -6,7 +6,8 @@ import { egressCauseText } from '../network/egress-cause.ts'
 import type { GovernedPod } from './pods/governed-pods.ts'
 
 /**
- * Pods whose sidecar has no connection to the control plane, grouped by cause; the cause is empty while it is unknown.
+ * Pods whose sidecars lack a connection to the control plane for the same cause. `cause`: a sentence; empty
+ * while the cause is unknown.
  */
 export type Disconnected = {
   /** `namespace/name` of the pods, in alphabetical order. */
@@ -17,8 +18,8 @@ export type Disconnected = {
 /** Tracks sidecars that have started, are not ready, and have no stream to the control plane. */
 export type Disconnections = {
   /**
-   * Records the pods of a Gateway. Returns those that have been disconnected for over 60 s, by cause. Starts due
-   * diagnoses, which run in the background.
+   * Records the pods of a Gateway. Returns those that have been disconnected for over 60 s, by cause. Starts
+   * the diagnoses that are due; they run in the background.
    */
   of(gateway: string, observed: ObservedPods): readonly Disconnected[]
   /**
@@ -51,9 +52,12 @@ export type DisconnectionsDeps = {
 
 const EVENT_MS = 10_000
 const DEGRADED_MS = 60_000
-/** Age of a diagnosis after which the pod is diagnosed again, because its NetworkPolicies may have changed. */
+/**
+ * Age in milliseconds of a diagnosis after which the pod is diagnosed again, because its NetworkPolicies may
+ * have changed.
+ */
 const DIAGNOSIS_MS = 60_000
-/** Maximum number of pods of a Gateway that are diagnosed. The others are reported without a cause. */
+/** Maximum number of pods of a Gateway that are diagnosed. Further pods are reported without a cause. */
 const MAX_DIAGNOSED = 20
 const STALE = 'the control plane does not respond to the operator either'
 

@@ -9,8 +9,8 @@ import { type KubeObject, pathOf, RESOURCES } from '../kube/objects.ts'
 const FORMER_FINALIZER = 'chaperone.dev/gateway'
 
 /**
- * Removes the finalizer of former versions. Returns the number of Gateways that had it. A Gateway that changes in the
- * same moment keeps it until the next call.
+ * Removes the finalizer of former versions. Returns the number of Gateways that had it. A Gateway that
+ * changes at the same time keeps the finalizer until the next call.
  */
 export async function removeFormerFinalizers(
   client: Pick<KubeClient, 'call'>,

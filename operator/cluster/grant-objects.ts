@@ -22,8 +22,9 @@ export type GrantsDeps = {
 }
 
 /**
- * Keeps one Permission for each grant in force, until the signal is aborted. A Permission that was deleted is not
- * created again: the push of its deletion revokes the grant.
+ * Maintains a Permission object in the cluster for each grant in force, until the signal is aborted. A
+ * Permission that was deleted is not created again, because the push of its deletion revokes the grant.
+ * `everyMs`: milliseconds between two comparisons.
  */
 export async function followGrants(deps: GrantsDeps, everyMs: number): Promise<void> {
   const { controlPlane, signal, log } = deps
@@ -67,7 +68,8 @@ async function reconcileGrants(deps: GrantsDeps, grants: readonly GrantObject[])
     ...ended.map((object) => () => remove(deps, object)),
   ]
   const failures: unknown[] = []
-  // A namespace that is being deleted refuses its Permissions; the others are still written.
+  // A namespace that is being deleted refuses the write. The Permissions of other namespaces are still
+  // written.
   for (const call of calls) await call().catch((error: unknown) => failures.push(error))
   if (failures.length > 0) throw failures[0]
 }

@@ -25,7 +25,7 @@ export type LeaderDeps = {
   readonly podIndex: Pick<PodIndex, 'factsOf' | 'dueMs' | 'unready'>
   readonly namespaces: Pick<Namespaces, 'list' | 'synced'>
   readonly bypassing: () => Bypassing
-  /** Reports whether a NetworkPolicy isolates the pods with `proxyEnv` of the namespace. */
+  /** Reports whether a NetworkPolicy isolates the pods with `interception: proxyEnv` of the namespace. */
   readonly isIsolated: (namespace: string) => boolean
   /** Returns a sentence about why a sidecar may not reach the control plane; null if no cause is found. */
   readonly diagnose: (pod: PodName, signal: AbortSignal) => Promise<string | null>
@@ -41,13 +41,16 @@ export type PodName = { readonly namespace: string; readonly name: string }
 
 export type LeaderTiming = {
   readonly sweepMs: number
-  /** Shortest interval between two reads of a Secret that is not watched. */
+  /** Minimum number of milliseconds between two reads of a Secret that is not watched. */
   readonly secretsMs: number
-  /** Shortest interval between two reads of the state of a control plane replica. */
+  /** Minimum number of milliseconds between two reads of the state of a control plane replica. */
   readonly stateMs: number
-  /** Shortest interval between two writes of the counts of a Gateway. */
+  /**
+   * Minimum number of milliseconds between two status writes that change only the numbers of pods and
+   * processes of a Gateway.
+   */
   readonly countsMs: number
-  /** Interval at which the Permissions of grants are compared with the grants in force. */
+  /** Interval in milliseconds at which the Permissions of grants are compared with the grants in force. */
   readonly grantsMs: number
 }
 

@@ -15,8 +15,8 @@ export type NamespaceLabelsDeps = {
 }
 
 /**
- * Interval at which unchanged labels are reported again, because the control plane may have been restored from a
- * backup.
+ * Interval in milliseconds at which unchanged labels are reported again, because the control plane may have
+ * been restored from a backup.
  */
 const REPEAT_MS = 60_000
 

@@ -8,8 +8,8 @@ import type { Credential } from './credentials.ts'
 import type { CustomResource } from './custom-resources.ts'
 
 /**
- * Returns the body that pushes a custom resource. The body contains no labels and annotations; they only determine the
- * origin in the body.
+ * Returns the body that pushes a custom resource. The body does not contain the labels and annotations of the
+ * resource; they only determine the field `origin` of the body.
  */
 export function objectBody(
   kind: ResourceKind,

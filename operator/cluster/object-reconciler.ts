@@ -31,7 +31,7 @@ export type ObjectReconcilerDeps = Pick<
    * Gateway.
    */
   readonly bypassing: () => Bypassing
-  /** Reports whether a NetworkPolicy isolates the pods with `proxyEnv` of the namespace. */
+  /** Reports whether a NetworkPolicy isolates the pods with `interception: proxyEnv` of the namespace. */
   readonly isIsolated: (namespace: string) => boolean
   readonly floorRules: FloorRules
   readonly push: Push
@@ -43,7 +43,7 @@ export type ObjectReconcilerDeps = Pick<
   readonly enqueue: (key: string, afterMs?: number) => void
 }
 
-/** Delay before an object is reconciled again after its push failed. */
+/** Delay in milliseconds before an object is reconciled again after its push failed. */
 const RETRY_MS = 5_000
 
 type Present = {

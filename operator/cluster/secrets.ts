@@ -9,13 +9,13 @@ import { type CustomResource, type InformerCaches, queueKey } from './custom-res
 import { type ReadSecret, readSecret, SECRET_WATCH_TIMING, watchSecret } from './secret-watch.ts'
 
 /**
- * Follows the Secrets that Connectors refer to. A Secret is watched by its name; no Secrets are listed, and the rights
- * `get` and `watch` on the names suffice.
+ * Keeps the state of the Secrets that Connectors refer to up to date. A Secret is watched by its name. No
+ * Secrets are listed, so the rights `get` and `watch` on the names suffice.
  */
 export type ConnectorSecrets = {
   /** Returns the last known state of the Secret (`namespace/name`). Reads the Secret when no state is known. */
   read(key: string): Promise<SecretReading>
-  /** Follows the Secrets until the signal is aborted. */
+  /** Keeps the state of the Secrets up to date until the signal is aborted. */
   follow(): Promise<void>
   counts(): SecretCounts
 }
@@ -41,20 +41,26 @@ export type ConnectorSecretsDeps = {
   readonly onForbidden: (connector: CustomResource<'Connector'>) => void
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Shortest interval between two reads of a Secret that is not watched. */
+  /** Minimum number of milliseconds between two reads of a Secret that is not watched. */
   readonly pollMs?: number
   readonly maxWatches?: number
   readonly watchTiming?: typeof SECRET_WATCH_TIMING
 }
 
 const POLL_MS = 3_000
-/** Longest interval between two reads of a Secret that is not watched, or that the operator may not read. */
+/**
+ * Maximum number of milliseconds between two reads of a Secret that is not watched, or that the operator may
+ * not read.
+ */
 const MAX_POLL_MS = 30_000
 /** Maximum number of watches. Each is a connection to the API server. */
 const MAX_WATCHES = 200
-/** Time after which a watch counts as healthy and resets the back-off. */
+/** Time in milliseconds after which a watch counts as healthy and resets the back-off. */
 const HEALTHY_MS = 10_000
-/** Interval at which the references of Connectors are compared with the Secrets that are followed. */
+/**
+ * Interval in milliseconds at which the references of Connectors are compared with the Secrets that are
+ * watched or polled.
+ */
 const COMPARE_MS = 1_000
 
 type Followed = { readonly ended: AbortController; readonly done: Promise<void> }
@@ -76,7 +82,10 @@ export function createConnectorSecrets(deps: ConnectorSecretsDeps): ConnectorSec
     return { ended, done: followSecret(state, key, AbortSignal.any([signal, ended.signal])) }
   }
 
-  /** Follows exactly the Secrets that Connectors refer to. */
+  /**
+   * Begins to watch newly referenced Secrets, and ends the watches of Secrets that no Connector refers to any
+   * more.
+   */
   function compare(): void {
     const keys = referencedSecrets(caches)
     const gone = [...known.keys(), ...followed.keys()].filter((key) => !keys.has(key))
@@ -124,8 +133,8 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
     const isHealthy = performance.now() - startedAt > HEALTHY_MS
     if (isHealthy) backOff.reset()
     if (failure === null && isHealthy) continue
-    // When too many Secrets are watched, the wait comes before the read, because the reconcile of the Connector has
-    // just read the Secret.
+    // When too many Secrets are watched, this function waits before it reads the Secret, because the
+    // reconcile of the Connector has just read the Secret.
     const [beforeMs, afterMs] = failure === TOO_MANY ? [backOff.next(), 0] : [0, backOff.next()]
     await sleep(beforeMs, signal)
     onRead(await readSecret(client, key, signal))

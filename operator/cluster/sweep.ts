@@ -21,7 +21,10 @@ export type SweepDeps = {
   readonly log: Logger
 }
 
-/** Sweeps every `everyMs` until the signal is aborted. */
+/**
+ * Compares the control plane with the cluster (sweep) every `everyMs` milliseconds until the signal is
+ * aborted.
+ */
 export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<void> {
   const { signal, log } = deps
   const outages = createOutageLog({
@@ -41,7 +44,9 @@ export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<voi
   }
 }
 
-/** Time without data after which a cache may lack objects, because its watch may be half-open. */
+/**
+ * Time in milliseconds without data after which a cache may lack objects, because its watch may be half-open.
+ */
 const MAX_STALENESS_MS = 90_000
 
 /**
@@ -54,7 +59,7 @@ function createExistingObjects({ client, caches, signal }: SweepDeps): () => Pro
   const isReliable = (kind: ResourceKind) => {
     const cache = caches[kind]
     const isCurrent = !cache.isBroken() && cache.stalenessMs() < MAX_STALENESS_MS
-    // The comparison is false for resource versions that are not numbers, so every sweep then lists.
+    // If the resource versions are not numbers, the comparison is false, and every sweep lists all objects.
     return isCurrent && Number(cache.resourceVersion() ?? Number.NaN) >= Number(listed.get(kind))
   }
   return async () => {

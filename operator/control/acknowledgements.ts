@@ -9,7 +9,10 @@ import { createOutageLog } from './outage-log.ts'
 import { followReplicas } from './replica-followers.ts'
 import { type Replicas, replicaName } from './replicas.ts'
 
-/** Follows all replicas of the control plane by long polls, for the acknowledgements of their gateways. */
+/**
+ * Reads the state of every control plane replica by long polls. The state contains the acknowledgements of
+ * gateways.
+ */
 export type Acknowledgements = {
   /** Returns the state of a Gateway (`namespace/name`), merged from all replicas; null before the first reply. */
   of(gateway: string): GatewayState | null
@@ -23,7 +26,7 @@ export type Acknowledgements = {
   isStale(): boolean
   /** Reads the state of all replicas once. */
   read(): Promise<void>
-  /** Follows all replicas until the signal is aborted. */
+  /** Reads the states of all replicas by long polls until the signal is aborted. */
   follow(): Promise<void>
 }
 
@@ -40,13 +43,14 @@ export type AcknowledgementsDeps = {
   readonly onStale: () => void
   /** Called with the pods whose sidecars a replica refuses, after every reply that names refused pods. */
   readonly onRefused: (pods: readonly PodRef[]) => void
-  /** Shortest interval between two replies of one replica. */
+  /** Minimum number of milliseconds between two replies of one replica. */
   readonly pauseMs?: number
 }
 
 const PAUSE_MS = 1_000
 /**
- * Time without a reply of any replica after which the state counts as stale. A long poll without a change ends earlier.
+ * Time in milliseconds without a reply of any replica after which the state counts as stale. A long poll
+ * without a change ends earlier.
  */
 const STALE_AFTER_MS = 30_000
 

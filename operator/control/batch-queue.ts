@@ -1,7 +1,8 @@
 import { createWorkQueue, type WorkQueue, type WorkQueueDeps } from '../kube/queue.ts'
 
 /**
- * Queue of keys that are processed in batches, one batch at a time: keys that are added during a batch share the next.
+ * Queue of keys that are processed in batches, one batch at a time: keys that are added during a batch are
+ * processed in the next batch.
  */
 export type BatchQueue = Pick<WorkQueue, 'add' | 'stop'>
 

@@ -53,12 +53,15 @@ export type ControlPlaneClient = {
 export type ObjectName = { readonly kind: string; readonly namespace: string; readonly name: string }
 
 /**
- * Time limit of a call that relays a kill switch. The control plane waits up to 2 s for the acknowledgements of
- * gateways.
+ * Time limit in milliseconds of a call that relays a kill switch. The control plane waits up to 2 s for the
+ * acknowledgements of gateways.
  */
 const KILL_TIMEOUT_MS = 5_000
 const STATE_TIMEOUT_MS = 5_000
-/** Time limit of a call with a change set. The control plane runs the tests of every policy in the set. */
+/**
+ * Time limit in milliseconds of a call with a change set. The control plane runs the tests of every policy in
+ * the set.
+ */
 const CHANGE_TIMEOUT_MS = 60_000
 
 export function createControlPlaneClient({ call }: Pick<ControlPlaneHttp, 'call'>): ControlPlaneClient {

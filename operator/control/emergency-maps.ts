@@ -9,12 +9,15 @@ import type { KillRelay } from './kill-relay.ts'
 import { type ConfigMapObject, killSwitchOfConfigMap } from './kill-switches.ts'
 
 /**
- * Name of the emergency ConfigMap in every namespace with a Gateway or a governed agent, and in the installation's
- * namespace.
+ * Name of the emergency ConfigMap, by which users can activate a kill switch without the control plane. Every
+ * namespace with a Gateway or a governed agent has one, and so does the installation's namespace.
  */
 const EMERGENCY_NAME = 'chaperone-emergency'
 
-/** Relays the emergency ConfigMaps of all namespaces, and creates empty ones where they are missing. */
+/**
+ * Relays the emergency ConfigMaps of all namespaces, and creates an empty ConfigMap in a namespace that lacks
+ * one.
+ */
 export type EmergencyMaps = {
   /** Reads all emergency ConfigMaps while the watch is broken. Rejects when the list fails. */
   pollBroken(): Promise<void>

@@ -27,7 +27,8 @@ export type GatewayStates = {
 }
 
 /**
- * Time from which a process counts as lagging, after the operator first saw that the process has not applied a version.
+ * Time in milliseconds after which a process counts as lagging. The time starts when the operator first sees
+ * that the process has not applied a version.
  */
 const LAG_MS = 60_000
 

@@ -33,18 +33,19 @@ export type KillRelayDeps = {
 /** Intervals in milliseconds. */
 export type KillRelayTiming = {
   /**
-   * Shortest interval between two replies of a replica that holds all kill switches. Its state is read by long poll.
+   * Minimum number of milliseconds between two replies of a replica that holds all kill switches. The
+   * operator reads the state of such a replica by long poll.
    */
   readonly pauseMs: number
-  /** Interval between two reads of any other replica, and of a replica without long polls. */
+  /** Milliseconds between two reads of any other replica, and of a replica without long polls. */
   readonly retryMs: number
 }
 
 const TIMING: KillRelayTiming = { pauseMs: 1_000, retryMs: 5_000 }
 const RETRY_MAX_MS = 1_000
 /**
- * Time for which a newer revision blocks older ones. The time is limited, because revisions start lower after a cluster
- * is restored from a backup.
+ * Time in milliseconds for which older revisions of an object are ignored after a newer one. The time is
+ * limited, because revisions start lower after a cluster is restored from a backup.
  */
 const REVISION_MS = 30_000
 /**

@@ -23,9 +23,9 @@ export type KillWatch = AsyncDisposable & {
 
 /** Intervals of lists in milliseconds. */
 export type KillWatchTiming = {
-  /** Interval of lists while the watch of the Gateways delivers no data. */
+  /** Milliseconds between two lists while the watch of the Gateways delivers no data. */
   readonly silentMs: number
-  /** Interval of lists while a watch is broken. */
+  /** Milliseconds between two lists while a watch is broken. */
   readonly brokenMs: number
   /** Timing of the watch of the emergency ConfigMaps. */
   readonly maps?: ReflectorTiming

@@ -11,7 +11,7 @@ export type OutageLog = {
 
 export type OutageLogDeps = {
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** The log message, such as `pod could not be reported; retrying`. */
+  /** Log message of an outage, such as `pod could not be reported; retrying`. */
   readonly message: string
   readonly monotonicMs?: () => number
 }

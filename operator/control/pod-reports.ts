@@ -32,13 +32,13 @@ export type PodReportsDeps = {
   readonly pods: Pick<Reflector<InjectedPod>, 'get' | 'list' | 'synced'>
   readonly sandboxOf: SandboxLookup['sandboxOf']
   readonly log: Logger
-  /** Interval of the complete comparison, which also runs without changes. */
+  /** Milliseconds between two comparisons of all pods. The comparison also runs when no pod has changed. */
   readonly compareMs?: number | undefined
 }
 
 const COMPARE_MS = 60_000
 const RETRY_MS = 2_000
-/** Longest pause before a retry. The sessions of a deleted pod must end within 10 s. */
+/** Longest pause in milliseconds before a retry. The sessions of a deleted pod must end within 10 s. */
 const RETRY_MAX_MS = 3_000
 const CONCURRENCY = 8
 const BATCH = 500
@@ -112,8 +112,9 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 }
 
 /**
- * Reports in one call which of the pods exist. Returns the keys that need a work item of their own: keys under which
- * another pod was reported before, and all keys when the control plane refuses the call.
+ * Reports in one call which of the pods exist. Returns the keys that need a work item of their own: keys
+ * under which another pod of the same name was reported before, and all keys when the control plane refuses
+ * the call.
  */
 async function reportChanges(reporting: Reporting, keys: readonly string[]): Promise<readonly string[]> {
   const { pods, reported, sandboxes } = reporting

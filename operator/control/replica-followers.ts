@@ -5,13 +5,16 @@ import { type Replicas, replicaName } from './replicas.ts'
 export type ReplicaFollowersDeps = {
   readonly replicas: Replicas
   readonly signal: AbortSignal
-  /** Follows one replica until the signal is aborted, which also happens when the replica no longer exists. */
+  /**
+   * Follows one replica, that is, reads its state by long polls, until the signal is aborted. The signal is
+   * also aborted when the replica no longer exists.
+   */
   readonly follow: (replica: Replica, ended: AbortSignal) => Promise<void>
   /** Called after each resolution of the replicas, when followers have started and ended accordingly. */
   readonly onResolved?: () => void
 }
 
-/** Interval at which replicas are resolved. */
+/** Milliseconds between two DNS resolutions of the replicas. */
 const RESOLVE_MS = 5_000
 
 /** Follows every replica of the control plane until the signal is aborted. */

@@ -4,7 +4,7 @@ import type { KnownPod } from '../../core/wire/operator/pods.ts'
 export type ReportedPods = {
   /** Returns the reported pods of a name: more than one while the deletion of a former pod is not reported. */
   named(key: string): readonly KnownPod[]
-  /** Adds a pod, or replaces the one with its UID. */
+  /** Adds a pod. Replaces a pod with the same UID. */
   add(pod: KnownPod): void
   remove(pod: KnownPod): void
 }

@@ -12,7 +12,10 @@ import { readFolder, watchFolder } from './manifest-folder.ts'
 import { EMPTY_SET, type FolderItem, folderItems, type ManifestSet, nextSet } from './manifest-set.ts'
 
 const BACK_OFF = { minMs: 200, maxMs: 10_000 }
-/** Interval of comparisons with the control plane. A comparison pushes objects again that the control plane lost. */
+/**
+ * Milliseconds between two comparisons with the control plane. A comparison pushes objects again that the
+ * control plane lost.
+ */
 const RESYNC_MS = 60_000
 /** Work queue key of the whole folder, because its objects come into force together. */
 const FOLDER_KEY = 'folder'

@@ -177,8 +177,9 @@ function readFile(file: ManifestFile): ReturnType<typeof parseManifests> {
 }
 
 /**
- * Adds a problem for each Connector that takes its credential from the machine, in a file that others may change. With
- * such a file, others could make the control plane run any command and read any file as its user.
+ * Adds a problem for each Connector that takes its credential from the machine, in a file that other users or
+ * programs may change. Through such a file, they could make the control plane run any command and read any
+ * file as its user.
  */
 function withExposure(parsed: ParsedManifest, { file, exposure }: ManifestFile): ParsedManifest {
   if (exposure === undefined) return parsed

@@ -31,8 +31,9 @@ const isMarked = (object: 'object' | 'oldObject') =>
   `(${metadataOf(object, 'labels', INJECT_LABEL)} == 'injected')`
 
 /**
- * Condition for changes of governed pods, and for changes that make a pod look governed. A running pod must not get the
- * label or annotations of governed pods: the operator would treat it as injected, and users as governed.
+ * Condition for changes of governed pods, and for changes that make a pod look governed. A running pod must
+ * not get the label or annotations of governed pods: the operator would treat the pod as injected, and users
+ * would consider it governed.
  */
 const IS_OR_BECOMES_GOVERNED = {
   name: 'is-or-becomes-governed',

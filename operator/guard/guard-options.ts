@@ -38,7 +38,10 @@ export type GatewayOptions =
   | 'seccompProfiles'
 
 export type Installation = Omit<GuardOptions, GatewayOptions> & {
-  /** True if the installation keeps a NetworkPolicy that isolates pods with `proxyEnv`; default false. */
+  /**
+   * True if the installation keeps a NetworkPolicy that isolates pods with `interception: proxyEnv`; default
+   * false.
+   */
   readonly isolatesProxyEnv?: boolean
 }
 

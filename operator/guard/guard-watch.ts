@@ -16,7 +16,10 @@ export type GuardPart = {
   readonly kind: string
 }
 
-/** Deletion of an object of the guard, or a change of it by another client. */
+/**
+ * Deletion of an object of the guard (webhook configurations, admission policies, trust bundles), or a change
+ * of it by another client.
+ */
 export type GuardLoss = GuardPart & {
   readonly change: 'deleted' | 'changed'
   /** Path of the object in the API. */
@@ -43,8 +46,9 @@ type Watched = GuardPart & {
 const ADMISSION = 'admissionregistration.k8s.io/v1'
 
 /**
- * Watches the objects that the guard consists of, each by its name: the operator has no right to list others. Writes of
- * the operator are not reported, because replicas of two versions would otherwise overwrite each other without a pause.
+ * Watches the objects of the guard, each by its name, because the operator has no right to list other objects
+ * of these kinds. Writes of the operator are not reported, because replicas of two versions would otherwise
+ * overwrite each other without a pause.
  */
 export function watchGuardObjects(deps: GuardWatchDeps): { stop(): Promise<void> } {
   const watches = watchedObjects().map((watched) => watchOne(watched, deps))

@@ -6,7 +6,7 @@ import { applyGuard, type Basis } from './apply-guard.ts'
 import { guardOptions, type Installation } from './guard-options.ts'
 import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 
-/** Interval at which the policies are written again, to repair changes by other clients. */
+/** Interval in milliseconds at which the policies are written again, to repair changes by other clients. */
 const REPEAT_MS = 5 * 60_000
 /**
  * Number of images, and of addresses of the control plane, that the admission policies accept for sidecars. During an
@@ -52,7 +52,7 @@ export type GuardBasis = {
 export type Guard = {
   /** Writes the policies if they differ from the last write, or the last write is too old. */
   reconcile(basis: GuardBasis): Promise<void>
-  /** Makes the next `reconcile` write, because an object was deleted or changed. */
+  /** Makes the next call of `reconcile` write all policies, because an object was deleted or changed. */
   invalidate(): void
   /**
    * Returns the address of the control plane that this replica may inject: the resolved one, once the policies accept

@@ -8,7 +8,9 @@ const WRITTEN = texts([ANNOTATIONS.injected, ANNOTATIONS.proxyUid, ANNOTATIONS.b
 /** Values of the label that request injection. */
 const INJECTED = texts(['injected', 'enabled'])
 
-/** Returns a CEL expression for a map of the pod metadata in an object of agent-sandbox. */
+/**
+ * Returns a CEL expression for the labels or annotations in the pod metadata of an object of agent-sandbox.
+ */
 function podMetadata(object: 'object' | 'oldObject', map: 'labels' | 'annotations'): string {
   return `(variables.isClaim ? ${object}.?spec.?additionalPodMetadata.?${map} : ${object}.?spec.?podTemplate.?metadata.?${map}).orValue({})`
 }

@@ -23,8 +23,8 @@ import { startPodWatchdog, UNCOUNTED } from './pod-watchdog.ts'
 import { type RuntimeClasses, startRuntimeClasses } from './runtime-classes.ts'
 
 /**
- * Interval at which the admission policies, trust bundles and NetworkPolicies are reconciled. Changes of Gateways cause
- * a reconcile at once.
+ * Interval in milliseconds at which the admission policies, trust bundles and NetworkPolicies are reconciled.
+ * Changes of Gateways cause a reconcile at once.
  */
 const MAINTENANCE_MS = 5_000
 

@@ -1,7 +1,10 @@
 import { lookup } from 'node:dns/promises'
 
 const RETRY_MS = 5_000
-/** Interval at which the address is resolved again: a Service that is deleted and created again has another address. */
+/**
+ * Milliseconds between two resolutions of the address. A Service that is deleted and created again has
+ * another address.
+ */
 const REFRESH_MS = 30_000
 
 export type ControlPlaneAddress = {

@@ -21,7 +21,7 @@ export function governedNamespaces(
   return new Set(governed.map(({ name }) => name))
 }
 
-/** Interval at which the ConfigMaps are written again, which restores deleted ones. */
+/** Interval in milliseconds at which the ConfigMaps are written again, which restores deleted ConfigMaps. */
 const REPEAT_MS = 5 * 60_000
 
 export type TrustScope = {
@@ -55,8 +55,8 @@ export function createTrustPublisher(client: KubeClient, monotonicMs: () => numb
 export type TrustPublisher = {
   publish(scope: TrustScope, caPem: string): Promise<void>
   /**
-   * Writes the trust bundle of a namespace again. Resolves with false where it is not needed, or the namespace is being
-   * deleted.
+   * Writes the trust bundle of a namespace again. Resolves with false when the namespace needs no trust
+   * bundle, or the namespace is being deleted.
    */
   restore(namespace: string): Promise<boolean>
 }

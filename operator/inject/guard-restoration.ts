@@ -33,9 +33,12 @@ const CONSEQUENCES: Readonly<Record<GuardLoss['change'], Readonly<Record<GuardPa
   },
 }
 
-/** Shortest and longest pause between two restorations of an object that another client changes again and again. */
+/**
+ * Shortest and longest pause, in milliseconds, between two restorations of an object that another client
+ * changes again and again.
+ */
 const PAUSE = { minMs: 1_000, maxMs: 5 * 60_000, random: Math.random }
-/** Time without a change after which the next change is restored at once again. */
+/** Time in milliseconds without a change after which the next change is restored at once again. */
 const QUIET_MS = 10 * 60_000
 
 type Pace = {
@@ -128,8 +131,8 @@ function byWhom({ metadata }: GuardLoss): string {
 }
 
 /**
- * Claims the fields that another client added. Ignores a conflict: the object changed again, and the watch reports that
- * change too.
+ * Makes the operator the owner of the fields that another client added. Ignores a conflict, because the watch
+ * also reports the change that caused the conflict.
  */
 async function claim({ path, metadata }: GuardLoss, { client }: GuardRestorationDeps): Promise<void> {
   try {

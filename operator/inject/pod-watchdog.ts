@@ -11,7 +11,9 @@ import { createReflector, type Reflector } from '../kube/reflector.ts'
 import type { InjectionConfig } from './config.ts'
 import { createPoolMembers } from './pool-members.ts'
 
-/** Interval of sweeps, so that the status of a Gateway shows a pod without a sidecar within 30 s. */
+/**
+ * Milliseconds between two sweeps, so that the status of a Gateway shows a pod without a sidecar within 30 s.
+ */
 const SWEEP_MS = 20_000
 /** Discards the counts of a reflector: the metrics of the operator do not cover its watch. */
 export const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
@@ -32,7 +34,7 @@ export type PodWatchdogDeps = {
   readonly sandboxes: Omit<Sandboxes, 'stop' | 'templateNamespaces'>
   /** Called with the Gateways (`namespace/name`) for which a sweep found other pods than the sweep before. */
   readonly onChange: (gateways: ReadonlySet<string>) => void
-  /** Interval of sweeps over all pods. */
+  /** Milliseconds between two sweeps over all pods. */
   readonly sweepMs?: number
 }
 

@@ -5,9 +5,9 @@ import { hasCode } from './kube-failure.ts'
 import { pathOf, RESOURCES } from './objects.ts'
 
 export type LeaseTiming = {
-  /** Time without a renewal after which another candidate acquires the lease. */
+  /** Time in milliseconds without a renewal after which another candidate acquires the lease. */
   readonly durationMs: number
-  /** Time without a successful renewal after which the leader stops. */
+  /** Time in milliseconds without a successful renewal after which the leader stops. */
   readonly renewDeadlineMs: number
   readonly retryMs: number
 }

@@ -25,8 +25,8 @@ function isOwn({ manager, operation, subresource = '' }: ManagedFields): boolean
 }
 
 /**
- * Returns the names of the other clients that own content of the object. Labels and annotations of other products do
- * not count, nor does a status.
+ * Returns the names of the other clients that own content of the object. Ignores labels and annotations of
+ * other products, and the status.
  */
 export function otherManagers(entries: readonly ManagedFields[]): readonly string[] {
   const others = entries.filter((entry) => !isOwn(entry) && (entry.subresource ?? '') === '')
@@ -55,8 +55,8 @@ export function isChangedByOthers(
 }
 
 /**
- * Makes the operator the owner of all fields, so that its next server-side apply removes the fields that others added.
- * Rejects with `conflict` when the object was changed since `object` was read.
+ * Makes the operator the owner of all fields, so that its next server-side apply removes the fields that
+ * other clients added. Rejects with `conflict` when the object was changed since `object` was read.
  */
 export async function claimFields(client: Pick<KubeClient, 'call'>, path: string, object: KubeObject) {
   const entries = managedFieldsOf(object)

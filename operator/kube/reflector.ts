@@ -60,8 +60,8 @@ export type ReflectorDeps<T extends KubeObject> = {
 
 const WATCH_TIMING: ReflectorTiming = { watchS: [290, 590], idleMs: 90_000, minMs: 800, maxMs: 30_000 }
 /**
- * Time after which a watch counts as healthy and resets the back-off. A watch with a shorter timeout counts after half
- * of its timeout.
+ * Time in milliseconds after which a watch counts as healthy and resets the back-off. A watch with a shorter
+ * timeout counts as healthy after half of its timeout.
  */
 const HEALTHY_MS = 10_000
 

@@ -85,7 +85,7 @@ async function targetsOf(
       signal,
     )
     const namespaceLabels = namespaces.labelsOf(namespace) ?? { 'kubernetes.io/metadata.name': namespace }
-    // When no pod runs, the policies are compared with the labels by which they have to select the pods.
+    // When no pod of the destination runs, the policies are compared with the labels that such a pod has.
     const found = items.length === 0 ? [{ metadata: { labels }, status: undefined }] : items
     return found.map(({ metadata, status }) => ({
       ...{ namespace, namespaceLabels, labels: metadata.labels ?? {}, address: status?.podIP ?? null },

@@ -44,11 +44,14 @@ export type EgressTarget = {
     readonly labels: Labels
     readonly address: string | null
   }>
-  /** Addresses of the destination that belong to no such pod. */
+  /** Addresses of the destination that belong to none of `pods`. */
   readonly addresses: readonly string[]
 }
 
-/** Returns the policies that isolate the egress of a pod. Without any the pod may reach every destination. */
+/**
+ * Returns the policies that isolate the egress of a pod. Without such a policy, the pod may reach every
+ * destination.
+ */
 export function isolating(policies: readonly EgressPolicy[], labels: Labels): readonly EgressPolicy[] {
   return policies.filter(
     ({ spec }) =>
@@ -88,8 +91,8 @@ export function admitsEgress(
 }
 
 /**
- * Reports whether a rule admits the port. A port that the rule gives by name counts as a match, because the port names
- * of pods are not known here.
+ * Reports whether a rule admits the port. A port that the rule gives by name counts as a match, because this
+ * function does not have the port names of pods.
  */
 function hasPort({ ports }: EgressRule, { protocol, port }: EgressTarget['ports'][number]): boolean {
   if (ports === undefined || ports.length === 0) return true
@@ -128,7 +131,10 @@ function selects({ matchLabels = {}, matchExpressions = [] }: Selector = {}, lab
   )
 }
 
-/** Only own properties count, because the author of a pod may choose a key such as `constructor`. */
+/**
+ * Returns the value of a label. Ignores inherited properties, because the author of a pod may choose a key
+ * such as `constructor`.
+ */
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined
 }

@@ -144,7 +144,7 @@ function selectionOf(name: string): Selection {
   return { path: pathOf(NETWORK_POLICIES), fieldSelector: `metadata.name=${name}`, metadataOnly: true }
 }
 
-/** Ignores the failure of a write in a namespace that does not exist or is being deleted. */
+/** Runs the write. Ignores its failure in a namespace that does not exist or is being deleted. */
 async function inNamespace(write: () => Promise<void>): Promise<void> {
   try {
     await write()

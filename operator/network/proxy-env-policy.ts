@@ -21,15 +21,16 @@ export type ProxyEnvPolicyOptions = Pick<SandboxPolicyOptions, 'ownNamespace' | 
   /** Addresses of the upstreams; null when no pod is isolated. */
   readonly upstreams: Upstreams | null
   /**
-   * Returns the namespaces in which pods with `proxyEnv` run, or may be created by a Gateway; null while the pods are
-   * not known yet.
+   * Returns the namespaces in which pods with `interception: proxyEnv` run, or may be created by a Gateway;
+   * null while the pods are not known yet.
    */
   readonly proxied: () => ReadonlySet<string> | null
 }
 
 /**
- * Returns the NetworkPolicy that leaves pods with `proxyEnv` only what their sidecars need: control plane, DNS and
- * upstreams. A NetworkPolicy applies to the pod as a whole, so the agent can reach the same addresses.
+ * Returns the NetworkPolicy that permits pods with `interception: proxyEnv` only the connections that their
+ * sidecars need: to the control plane, DNS and upstreams. A NetworkPolicy applies to a pod as a whole, so the
+ * agent can reach the same addresses.
  */
 export function proxyEnvPolicy({ upstreams, proxied, ...options }: ProxyEnvPolicyOptions): WantedPolicy {
   const spec = {

@@ -56,8 +56,8 @@ export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
 }
 
 /**
- * Together, both labels select only pods that the policy of their template isolates, so no pod is isolated by this
- * policy alone.
+ * Returns the spec of the NetworkPolicy. Its two selectors together match only pods that the policy of their
+ * template already isolates, so no pod is isolated by this policy alone.
  */
 function specOf(options: SandboxPolicyOptions): object {
   return {

@@ -115,9 +115,9 @@ async function failureOf(
 }
 
 /**
- * Splits a batch by namespace and orders the parts. Parts with only policies come first, because policies tighten and
- * policies of the platform team apply to every namespace. Parts with policies and other kinds follow, then parts with
- * Gateways, then other parts. Parts that remove policies come last.
+ * Splits a batch by namespace and orders the parts. Parts with only policies come first, because policies
+ * make decisions stricter, and policies of the platform team apply to every namespace. Parts with policies
+ * and other kinds follow, then parts with Gateways, then other parts. Parts that remove policies come last.
  */
 function byNamespace({ puts, removals }: Changes): Changes[] {
   const parts = new Map<string, Changes>()
@@ -138,9 +138,10 @@ function byNamespace({ puts, removals }: Changes): Changes[] {
 }
 
 /**
- * Splits a part that adds some policies and removes others: additions tighten and are sent early, removals loosen. In a
- * part with objects of other kinds, only new policies are sent early, because a changed policy may loosen what a
- * Permission of the same version tightens.
+ * Splits a part that adds some policies and removes others. Added policies make decisions stricter and are
+ * sent early. Removals make decisions less strict and are sent late. In a part with objects of other kinds,
+ * only new policies are sent early, because a changed policy may be less strict, while a Permission of the
+ * same version compensates for this.
  */
 function splitPolicies(part: Changes): Changes[] {
   const { puts, removals } = part
@@ -182,8 +183,8 @@ function reject({ puts, removals }: Changes, error: unknown): void {
 }
 
 /**
- * Reports whether the control plane refused the change set, or failed on it (500). The objects of such a set are sent
- * one by one, so that an invalid object does not block the others.
+ * Reports whether the control plane refused the change set, or failed on it (500). The objects of such a set
+ * are sent one by one, so that an invalid object does not block the other objects.
  */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ChaperoneError)) return false

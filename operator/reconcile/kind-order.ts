@@ -9,8 +9,8 @@ export const DEPENDENCY_ORDER = [
 ] as const satisfies readonly ResourceKind[]
 
 /**
- * Order for objects that do not fit into one change set. Policies tighten and are first; permissions loosen and are
- * last.
+ * Order for objects that do not fit into one change set. Policies are first, because they make decisions
+ * stricter. Permissions are last, because they make decisions less strict.
  */
 export const TIGHTENING_ORDER = [
   'Gateway',

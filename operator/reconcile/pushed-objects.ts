@@ -12,7 +12,10 @@ export type PushedObjects = {
   remove(key: string): void
   /** Discards all objects except those with these keys. */
   retain(keys: ReadonlySet<string>): void
-  /** Makes the object due for another push: an object that it refers to has changed, or the control plane lost it. */
+  /**
+   * Makes the object due for another push, because an object that it refers to has changed, or because the
+   * control plane lost it.
+   */
   invalidate(key: string): void
   invalidateAll(): void
   entries(): ReadonlyMap<string, { readonly uid: string; readonly reply: PushReply }>

@@ -60,9 +60,9 @@ export function gatewayPart(gateway: CustomResource<'Gateway'>, facts: GatewayFa
 }
 
 /**
- * Returns the layer that the status of a Gateway shows: how its pods are connected to their sidecars, by the weakest
- * way among them. Pods may be older than the spec. A ready sidecar has proved the capture of its pod; the spec alone
- * proves nothing.
+ * Returns the capture layer that the status of a Gateway shows, that is, how the traffic of its pods reaches
+ * their sidecars. If the pods have several layers, returns the weakest one. The spec alone is not sufficient,
+ * because pods may be older than the spec, and only a ready sidecar has proved the capture of its pod.
  */
 function layerOf({ spec }: CustomResource<'Gateway'>, { pods, notIsolatedIn }: GatewayFacts): string {
   const { ready, cooperative, isolatedIn } = pods
@@ -179,7 +179,9 @@ function possible({ interception, inbound }: GatewaySpec, facts: GatewayFacts): 
 
 type Bypass = readonly [isOpen: boolean, reason: ConditionReason<'BypassPossible'>, text: string]
 
-/** Returns the possible bypasses of pods with `proxyEnv`. Such pods may be older than the spec. */
+/**
+ * Returns the possible bypasses of pods with `interception: proxyEnv`. Such pods may be older than the spec.
+ */
 function proxiedBypasses(
   interception: GatewaySpec['interception'],
   { pods: { cooperative, isolatedIn }, notIsolatedIn }: GatewayFacts,

@@ -61,8 +61,9 @@ function ownPart(kind: ResourceKind, object: CustomResource, facts: StatusFacts)
 }
 
 /**
- * Completes the `Degraded` condition, which has one reason: a problem of gateways and pods takes precedence over
- * warnings about the object, those over warnings of gateways, and those over fields that the status lacks.
+ * Completes the `Degraded` condition, which has only one reason. Problems of gateways and pods have the
+ * highest precedence, then warnings about the object, then warnings of gateways, then fields that the status
+ * lacks.
  */
 function withDegraded(
   verdicts: readonly Verdict[],

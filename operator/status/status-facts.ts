@@ -6,7 +6,7 @@ import type { PodFacts } from '../cluster/pods/pod-index.ts'
 import type { GatewayState } from '../control/gateway-states.ts'
 import type { BypassingPod } from '../guard/watchdog.ts'
 
-/** The inputs of a status besides the object itself. */
+/** Facts from which the status of an object is computed, in addition to the object itself. */
 export type StatusFacts = {
   /** Reply of the control plane to this content; null before the content was pushed. */
   readonly reply: PushReply | null
@@ -30,12 +30,14 @@ export type GatewayFacts = {
   /** State merged from all replicas of the control plane; null until a replica has answered. */
   readonly state: GatewayState | null
   readonly pods: PodFacts
-  /** Namespaces of `pods.isolatedIn` without a NetworkPolicy that isolates pods with `proxyEnv`. */
+  /**
+   * Namespaces of `pods.isolatedIn` without a NetworkPolicy that isolates pods with `interception: proxyEnv`.
+   */
   readonly notIsolatedIn: readonly string[]
   /** Pods whose sidecar has had no connection to the control plane for over 60 s. */
   readonly disconnected: readonly Disconnected[]
   /** Pods that bypass or can bypass their gateway. */
   readonly bypassing: readonly BypassingPod[]
-  /** Fields that are below a floor of the installation. */
+  /** Fields of the Gateway whose values are weaker than the installation permits. */
   readonly belowFloor: readonly FieldBelowFloor[]
 }

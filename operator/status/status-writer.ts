@@ -25,18 +25,19 @@ export type StatusWriter = {
 export type StatusWriterDeps = {
   readonly client: Pick<KubeClient, 'call'>
   readonly onWrite: (kind: ResourceKind) => void
-  /** Shortest interval between two writes for counts of one object. */
+  /** Minimum number of milliseconds between two writes that change only the counts of one object. */
   readonly countsMs: number
   /** Called when the fields that a custom resource definition lacks have changed, so that every status names them. */
   readonly onUndeclared: () => void
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** Time for which a write of this process has precedence over the cached object. */
+/** Time in milliseconds for which a write of this process has precedence over the cached object. */
 const ECHO_MS = 5_000
 const WRITES_AT_A_TIME = 8
 /**
- * Time after which a field that was not declared is written again: the custom resource definition may be newer then.
+ * Time in milliseconds after which a field that was not declared is written again, because the custom
+ * resource definition may be newer by then.
  */
 const UNDECLARED_MS = 10 * 60_000
 
@@ -91,14 +92,14 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
 }
 
 /**
- * Stores the fields of the status that custom resource definitions lack, so that these fields are not written again and
- * again. They are tried again at intervals.
+ * Stores the fields of the status that custom resource definitions lack, so that not every write contains
+ * these fields. At intervals, a write contains them again.
  */
 function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
   type Known = { readonly fields: readonly string[]; readonly at: number }
   const known = new Map<ResourceKind, Known>()
   const fieldsOf = (kind: ResourceKind) => known.get(kind)?.fields ?? []
-  /** Milliseconds until the fields are tried again; null without such fields. */
+  /** Milliseconds until a write contains the fields again; null without such fields. */
   const dueMs = (kind: ResourceKind) => {
     const found = known.get(kind)
     return found === undefined ? null : Math.max(0, found.at + UNDECLARED_MS - performance.now())

@@ -3,7 +3,7 @@ import { hasCode } from '../kube/kube-failure.ts'
 import { pathOf, RESOURCES } from '../kube/objects.ts'
 import type { TaskContext } from './task.ts'
 
-/** Secret with the URL of the database, in the form that an external database's Secret has. */
+/** Secret with the URL of the database. It has the same keys as the Secret of an external database. */
 const POSTGRES_SECRET = 'chaperone-postgres'
 
 /**

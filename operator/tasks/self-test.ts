@@ -8,8 +8,8 @@ import type { TaskContext } from './task.ts'
 /** A Gateway that the chart creates for this test. */
 const TEST_GATEWAY = 'chaperone-self-test'
 /**
- * Time limit of the test. Right after an installation, the operator may not have started, and the Gateway may not be in
- * its cache.
+ * Time limit of the test in milliseconds. Right after an installation, the operator may not have started, and
+ * the Gateway may not be in its cache.
  */
 const PATIENCE_MS = 90_000
 const POLL_MS = 1_000

@@ -8,7 +8,7 @@ import {
   type Leaf,
 } from './leaf.ts'
 
-/** Interval at which the Secret and the webhook configurations are checked. */
+/** Interval in milliseconds at which the Secret and the webhook configurations are checked. */
 const REFRESH_MS = 5 * 60_000
 /**
  * Maximum attempts to write the Secret. When several replicas start at once, one of them creates the Secret, and the
@@ -43,14 +43,14 @@ export type CertificateDeps = {
   /** Host names and addresses of the webhook; `NAME.NAMESPACE.svc` first. */
   readonly hosts: readonly [string, ...string[]]
   readonly nowMs: () => number
-  /** Called with every renewed leaf, but not with the first one. */
+  /** Called with every renewed leaf certificate, but not with the first one. */
   readonly onLeaf: (leaf: Leaf) => void
   readonly onFailure: (error: unknown) => void
 }
 
 export type Certificates = Disposable & {
   readonly leaf: Leaf
-  /** The CA (PEM) that signed the leaf. */
+  /** The CA (PEM) that signed the leaf certificate. */
   readonly signerPem: string
   /** Writes the CA bundle into the webhook configurations. Call it once the webhook serves. */
   publish(): Promise<void>

@@ -81,7 +81,7 @@ export function webhookConfiguration({ target, caBundle, ownNamespace }: Configu
       },
       {
         ...webhook('label', annotated),
-        // The admission policies refuse the label where this webhook cannot be reached.
+        // If this webhook cannot be reached, the admission policies refuse the change of the label.
         failurePolicy: 'Ignore',
         namespaceSelector: { matchExpressions: [outside(ownNamespace)] },
         matchConditions: [NOT_SYSTEM, GOVERNED, ENABLED_AGAIN],

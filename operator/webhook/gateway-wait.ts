@@ -8,8 +8,8 @@ const MAX_WAITING = 100
 export type GatewayWait = (isMissing: () => boolean) => Promise<void>
 
 /**
- * Creates the function that waits, for `patienceMs` at most, until the Gateway and the other objects that a pod depends
- * on are in the informer caches.
+ * Creates the function that waits, for at most `patienceMs` milliseconds, until the Gateway and the other
+ * objects that a pod depends on are in the informer caches.
  */
 export function createGatewayWait({ patienceMs = PATIENCE_MS, maxWaiting = MAX_WAITING } = {}): GatewayWait {
   let waiting = 0

@@ -4,11 +4,17 @@ import { sleep } from '../../runtime/sleep.ts'
 import type { CertificateDeps, CertificatePort, Certificates } from './certificates.ts'
 import type { Leaf } from './leaf.ts'
 
-/** Interval at which the Secret is read. */
+/** Milliseconds between two reads of the Secret. */
 const REFRESH_MS = 60_000
-/** Time for which a replaced CA is still trusted: every replica has read the new Secret several times by then. */
+/**
+ * Time in milliseconds for which a replaced CA is still trusted. Within this time, every replica reads the
+ * new Secret several times.
+ */
 const KEEP_MS = 10 * 60_000
-/** Number of attempts to read the first certificate, and the wait between two, while the issuer creates it. */
+/**
+ * Number of attempts to read the first certificate, and the milliseconds between two attempts, while the
+ * issuer creates it.
+ */
 const ATTEMPTS = { count: 60, pauseMs: 2_000 }
 
 /** Content of a Secret of the type kubernetes.io/tls with `ca.crt`, as cert-manager writes it. */

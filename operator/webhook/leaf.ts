@@ -35,7 +35,7 @@ export function createCertificateAuthority(nowMs: number): CertificateAuthority 
   return { certPem: pem('CERTIFICATE', certificate), keyPem: pkcs8(privateKey) }
 }
 
-/** Issues a leaf for these hosts. The key of the leaf never leaves the process. */
+/** Issues a leaf certificate for these hosts. Its private key never leaves the process. */
 export function issueLeaf(
   ca: CertificateAuthority,
   hosts: readonly [string, ...string[]],

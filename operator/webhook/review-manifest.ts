@@ -49,7 +49,7 @@ type Written = {
 
 /** Values of the installation by which custom resources are reviewed. */
 export type ManifestRules = {
-  /** Weakest settings that a Gateway may have. Without them, no Gateway has a floor. */
+  /** Weakest settings (floor) that a Gateway may have. When absent, a Gateway may have any settings. */
   readonly floorRules?: FloorRules
   /**
    * User name of the operator, the only user that may write Permissions of grants. When it is absent, no user may write
@@ -116,8 +116,8 @@ function isTenant({ namespace }: AdmissionRequest, rules: FloorRules | undefined
 }
 
 /**
- * Refuses a new value below its floor. An unchanged value that was below the floor before is admitted with a warning,
- * and the floor is in force instead.
+ * Refuses a new value below its floor, that is, weaker than the installation permits. An unchanged value that
+ * was below the floor before is admitted with a warning, and the floor is in force instead.
  */
 function judgeGateway(
   { namespace, oldObject }: AdmissionRequest,

@@ -40,8 +40,8 @@ export type ReviewDeps = {
   readonly sandboxes: SandboxLookup
   readonly runtimes: RuntimeLookup
   /**
-   * Returns the state of the NetworkPolicy that isolates pods with `proxyEnv` in a namespace. Absent when the
-   * installation has no such policy.
+   * Returns the state of the NetworkPolicy that isolates pods with `interception: proxyEnv` in a namespace.
+   * Absent when the installation has no such policy.
    */
   readonly isolationOf?: (namespace: string) => Isolation
   readonly settings: Omit<
@@ -143,7 +143,8 @@ function factsOf({ request, pod, gateway }: NewPod, deps: ReviewDeps): PodFacts 
 }
 
 /**
- * Refusal of a pod whose Sandbox is not in the cache of the operator yet. The controller of the Sandbox tries again.
+ * Refusal of a pod whose Sandbox is not in the operator's informer cache yet. The controller of the Sandbox
+ * then creates the pod again.
  */
 const UNKNOWN_SANDBOX = refusal(
   'metadata.ownerReferences',

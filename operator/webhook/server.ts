@@ -23,7 +23,7 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024
 const KEEP_ALIVE_MS = 120_000
 /** Time in milliseconds for which a stopping server waits for a last request on each open connection. */
 const LAST_REQUEST_MS = 2_000
-/** Interval at which a stopping server counts its connections. */
+/** Interval in milliseconds at which a stopping server counts its connections. */
 const COUNT_MS = 25
 
 export type WebhookDeps = ReviewDeps &

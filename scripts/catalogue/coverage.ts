@@ -78,7 +78,8 @@ function judgeNames(rows: readonly CatalogueRow[]): Pick<Coverage, 'doubled' | '
     const main = own.filter((row) => row.isAlternative !== true)
     const isWrite = own.some((row) => row.effect !== 'read')
     if (main.length === 0 || new Set(own.map((row) => row.effect)).size > 1) inconsistent.push(name)
-    // Several read operations of one resource type may have the same name, because the target distinguishes them.
+    // Several read operations of one resource type may have the same name, because the target of the action
+    // distinguishes these operations.
     if (isWrite && main.length > 1) doubled.push(name)
   }
   return { doubled, inconsistent }

@@ -1,11 +1,16 @@
-/** Returns the ends of the paths of ids in requests that need no row in the table of provider-side acts. */
+/**
+ * Returns the ids in requests that need no row in the table of provider-side acts, each as the last elements
+ * of its field path. A provider-side act is an effect of a request at the provider, such as a connection to
+ * another host.
+ */
 export function harmlessIds(connector: string): readonly string[] {
   return Object.values(HARMLESS_IDS[connector] ?? {}).flatMap((ends) => ends.trim().split(/\s+/))
 }
 
 /**
- * Ends of paths that need no row, by connector and by reason. For ids of agents, workflows, skills, prompts,
- * environments, vaults and credentials, the list has the whole path, so that the same name at another path is reported.
+ * Last elements of the field paths that need no row, by connector, each with the reason. For ids of agents,
+ * workflows, skills, prompts, environments, vaults and credentials, the list has the whole path, so that the
+ * same name at another path is reported.
  */
 const HARMLESS_IDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   llm_a: {

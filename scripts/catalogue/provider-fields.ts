@@ -16,8 +16,8 @@ export type PublishedFields = {
 }
 
 /**
- * Matches names of fields that can contain a host, a URL or an id of another service, by their ends. The names of all
- * providers are in snake case here.
+ * Matches names of fields that can contain a host, a URL or an id of another service, by their ends. The
+ * names are compared in snake case for all providers.
  */
 const REACHING_NAME =
   /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|base|connector_id|tunnel_id|webhook_config)$/
@@ -72,7 +72,8 @@ function typesOf(text: string, name: string): readonly string[] {
 }
 
 /**
- * Returns the names and paths of published fields, ids and tools that have neither a row in the table nor an exemption.
+ * Returns the names and paths of published fields, ids and tools that have neither a row in the table of
+ * provider-side acts nor an exemption.
  */
 export function undescribed(
   table: CompiledTable,
@@ -115,13 +116,13 @@ export function endsWith(path: string, end: string): boolean {
 }
 
 /**
- * Fields that need no row, with the reasons. `fields`: names of fields. `paths`: ends of paths of fields whose name has
- * a row for another path.
+ * Fields that need no row in the table of provider-side acts, with the reasons. `fields`: names of fields.
+ * `paths`: last elements of field paths, for fields whose name has a row in the table for another path.
  */
 export type Harmless = {
   readonly fields: Readonly<Record<string, string>>
   readonly paths: Readonly<Record<string, string>>
-  /** Ends of paths of ids (see `harmlessIds`). */
+  /** Last elements of the field paths of ids (see `harmlessIds`). */
   readonly ids: readonly string[]
 }
 
@@ -184,7 +185,7 @@ const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
 }
 
-/** Ends of paths by connector that need no row, each with the reason. */
+/** Last elements of the field paths that need no row, by connector, each with the reason. */
 const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   llm_a: {
     '^.issuer': 'compared, never fetched: discovery_url is',

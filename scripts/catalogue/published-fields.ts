@@ -27,7 +27,7 @@ export function publishedSources(): readonly PublishedSource[] {
   return [sdk(LLM_A_PROVIDER_SIDE, 'openai'), sdk(LLM_B_PROVIDER_SIDE, '@anthropic-ai/sdk'), list()]
 }
 
-/** Returns the published fields and tools of a source that its table neither describes nor exempts. */
+/** Returns the published fields and tools of a source that neither have a row in its table nor are exempt. */
 export function unknownFields({ table, published }: PublishedSource): readonly string[] {
   return undescribed(compileTable(table), published, harmlessOf(table.connector))
 }

@@ -32,8 +32,8 @@ type Walk = {
 }
 
 /**
- * Number of last elements by which the paths of a type are distinguished. The end of a path in a row has at most one
- * element more.
+ * Number of last elements by which the paths of a type are distinguished. A row of the table has at most one
+ * more element.
  */
 const TAIL = 3
 const MAX_DEPTH = 16

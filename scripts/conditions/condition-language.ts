@@ -9,7 +9,10 @@ import { FACT_TYPES, type FactType } from '../../core/decision/conditions/fact-t
 import { FACT_TEXTS, type FactText, NOW_TEXT } from './condition-facts.ts'
 import { FUNCTION_TEXTS, type FunctionText } from './condition-functions.ts'
 
-/** Fact with its name in conditions, such as `action.type`. The type is undefined for content of the request, and for `now`. */
+/**
+ * Fact with its name in conditions, such as `action.type`. `type` is undefined for `now`, and for facts whose
+ * type depends on the request.
+ */
 export type ConditionFact = FactText & { readonly name: string; readonly type: FactType | undefined }
 export type ConditionFunction = FunctionText & {
   readonly name: string

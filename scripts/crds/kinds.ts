@@ -23,7 +23,10 @@ function wide(name: string, jsonPath: string, type = 'integer'): PrinterColumn {
 
 const PROGRAMMED = condition('Programmed', 'Programmed', 1)
 
-/** Returns the texts of CEL rules without the type parameter of the spec that the rules check. */
+/**
+ * Returns the CEL rules as texts, without the type of the spec that they check. Rules of different specs then
+ * have one type.
+ */
 const textOf = (rules: SpecRules<never>) => ({
   cross: rules.cross.map(({ cel, path, message }) => ({ cel, path, message })),
   lists: rules.lists,

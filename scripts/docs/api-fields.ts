@@ -8,7 +8,7 @@ export type ApiField = {
   readonly description: string
 }
 
-/** Maximum nesting that the tables show. Deeper fields are in the OpenAPI document. */
+/** Maximum nesting depth of the fields in the tables. Deeper fields are only in the OpenAPI document. */
 const MAX_DEPTH = 6
 
 /** Returns the fields of a JSON schema. The fields of a nested object follow the field that contains the object. */

@@ -6,7 +6,7 @@ import { IDLE_GAUGES } from './idle-gauges.ts'
 
 export type MetricFamily = { readonly name: string; readonly type: string; readonly help: string }
 
-/** The metrics that each component serves if it has no traffic. */
+/** The metrics that each component serves while it has no traffic. */
 export type MetricFamilies = {
   readonly gateway: readonly MetricFamily[]
   /** Metrics of `GET /internal/metrics` of a gateway. Prometheus does not read this address in a cluster. */

@@ -20,9 +20,9 @@ export function fieldsSection({ kind, description, spec }: CrdSource): string {
 }
 
 /**
- * Yields a row for every field of an object and of its nested objects. `known` maps the properties of an object to the
- * path at which the section lists them first. The section does not list the same properties again, but refers to that
- * path.
+ * Yields a row for every field of an object and of its nested objects. `known` maps the properties of an
+ * object to the path at which the section lists them first. For a later field with the same properties, the
+ * row refers to that path instead of listing the properties again.
  */
 function* rowsOf(schema: FieldSchema, path: string, known: Map<string, string>): Generator<Row> {
   const required = (schema['required'] ?? []) as readonly string[]

@@ -66,7 +66,7 @@ function downloadNode(architecture: Architecture, folder: string): string {
   return file
 }
 
-/** Returns the value of a field of os-release(5), with its quotes if the file has them. */
+/** Returns the value of a field of os-release(5), including the quotes that the file may have around it. */
 function osRelease(key: string): string {
   return new RegExp(`^${key}=(.*)$`, 'm').exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? ''
 }

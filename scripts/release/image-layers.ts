@@ -88,7 +88,7 @@ export function programTree(image: string): FileTree {
   return tree
 }
 
-/** Returns the architecture of this machine. Throws if the released image does not support it. */
+/** Returns the architecture of this machine. Throws if there is no released image for this architecture. */
 export function ownArchitecture(): Architecture {
   const own = ARCHITECTURES.find((name) => name === (process.arch === 'x64' ? 'amd64' : process.arch))
   if (own === undefined)

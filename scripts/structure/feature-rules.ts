@@ -3,12 +3,13 @@ import type { Violation } from './import-rules.ts'
 import { type SourceFile, target } from './source-files.ts'
 
 /**
- * Public modules of every feature of the control plane. `service.ts` has the operations of the feature. `rows.ts` has types
- * and reads of rows that others read in their own transactions.
+ * Public modules of every feature of the control plane. `service.ts` has the operations of the feature.
+ * `rows.ts` has the types of rows, and functions by which other features read these rows in their own
+ * transactions.
  */
 const PUBLIC = ['service.ts', 'rows.ts']
 
-/** Further modules that others may import, with the reason. */
+/** Further modules that other folders may import, each with the reason. */
 const SURFACE: Readonly<Record<string, string>> = {
   'audit/actor.ts': 'every change names its actor',
   'audit/events.ts': 'every change records its event in its own transaction',
@@ -68,8 +69,8 @@ function largeFolders(files: readonly SourceFile[]): Violation[] {
 }
 
 /**
- * Returns a violation for each import of a private module. Type-only imports are allowed, because the composition root
- * passes the values.
+ * Returns a violation for each import of a private module. Type-only imports are allowed, because the values
+ * come from the composition root as arguments.
  */
 function privateImports(file: SourceFile): Violation[] {
   const from = featureOf(file.path)
@@ -85,7 +86,7 @@ function privateImports(file: SourceFile): Violation[] {
   })
 }
 
-/** Reports whether the file `to` may import the module of a feature, given as `feature/file.ts`. */
+/** Reports whether the file `to` may import the module of a feature. `module`: `feature/file.ts`. */
 function isOffered(module: string, to: string): boolean {
   if (module in SURFACE || PUBLIC.includes(module.slice(module.indexOf('/') + 1))) return true
   return to === CONFIG && module.endsWith('/settings.ts')

@@ -71,7 +71,7 @@ export function mqueueMounts(mounts: readonly Mount[]): readonly string[] {
 /** Mount source, in /proc/PID/mountinfo, of the tmpfs mounts that mask folders for a captured command. */
 export const MASK_SOURCE = 'chaperone'
 
-/** Reports whether one of the mounts masks a folder. This is so inside a captured command. */
+/** Reports whether one of the mounts masks a folder, which is the case inside a captured command. */
 export function hasMask(mounts: readonly Mount[]): boolean {
   return mounts.some(({ type, source }) => type === 'tmpfs' && source === MASK_SOURCE)
 }

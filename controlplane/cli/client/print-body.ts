@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../../core/errors.ts'
 /**
  * Prints the lines of a response as they arrive. Throws `not_ready` when the response ends early.
  *
- * @param onPart Called for each part that arrives.
+ * @param onPart Called for each part of the body that arrives.
  */
 export async function printBody(
   body: AsyncIterable<Uint8Array>,

@@ -3,7 +3,7 @@ import { createPodAccess, type PodApi } from '../../../kube/pod-access.ts'
 import { createKubeTransport } from '../../../kube/transport.ts'
 
 export type KubeApi = {
-  /** Returns the parsed response; null for status 404. Rejects for every other status from 400. */
+  /** Returns the parsed response; null for status 404. Rejects for every other status of 400 and above. */
   call(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<unknown>
 }
 

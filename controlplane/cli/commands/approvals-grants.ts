@@ -13,8 +13,8 @@ import { printable, table } from '../terminal/table.ts'
 const PATH = '/api/dashboard/grants'
 
 /**
- * Returns the grant that the option `--for` and the options beside it describe; undefined when the command line has
- * no `--for`. Throws a usage error for wrong options.
+ * Returns the grant that the option `--for` and its accompanying options describe; undefined when the command
+ * line has no `--for`. Throws a usage error for wrong options.
  */
 export function grantOf(command: Command, invocation: Invocation, verb: string): GrantBody | undefined {
   const duration = text(invocation, 'for')

@@ -1,4 +1,7 @@
-/** Protection against one kind of attacker on a single machine, with `chaperone run` and with `chaperone run --capture`. */
+/**
+ * Protection against one kind of attacker on the machine of the user, with `chaperone run` and with
+ * `chaperone run --capture`.
+ */
 export type Limit = { readonly attacker: string; readonly run: string; readonly captured: string }
 
 /** Protection by kind of attacker. The table must equal the table in docs/security.md, "On one machine". */

@@ -115,7 +115,7 @@ function problemsIn(file: ManifestFile, checked: Checked | undefined): readonly 
   return checked === undefined ? [] : [...checked.problems, ...policyProblems(file, checked.resources)]
 }
 
-/** Returns the warnings about an object that a dry run finds without a control plane. */
+/** Returns the warnings about an object that can be found without a control plane, for a dry run. */
 function ruleWarnings({ kind, spec }: ManifestResource): readonly string[] {
   if (kind === 'Policy') return policyWarnings(policyDocumentOf(spec))
   return kind === 'Permission' ? spec.rules.flatMap((rule) => permissionWarnings(rule, [], spec.rules)) : []

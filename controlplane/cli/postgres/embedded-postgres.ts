@@ -146,8 +146,8 @@ function wrap(child: ChildProcess, port: number, password: string): Omit<Embedde
   pipe.on('error', () => pipe.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // The line that is written to the pipe makes the reader exit, and the pipe then closes. A signal to the pid of
-      // the server is not used, because another process may have this pid by then.
+      // The line that is written to the pipe makes the reader exit, and the pipe then closes. A signal to the
+      // pid of the server would be unsafe, because another process may have this pid by that time.
       const timer = setTimeout(() => pipe.destroy(), READER_MS)
       pipe.once('close', () => {
         clearTimeout(timer)

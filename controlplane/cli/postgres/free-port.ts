@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * First candidate port, below the ephemeral ports of Linux (32768) and macOS (49152) and the node ports of Kubernetes
- * (30000). Ephemeral ports are not suitable: a restarted server needs its previous port, which may then be the local
- * port of another connection, and a client that repeatedly connects to an ephemeral port on the same machine can even
- * connect to itself.
+ * First candidate port. It is below the ephemeral ports of Linux (32768) and macOS (49152) and below the node
+ * ports of Kubernetes (30000). An ephemeral port is not suitable for two reasons. A restarted server needs
+ * its previous port, but an ephemeral port may then be the local port of another connection. In addition, a
+ * client that repeatedly connects to an ephemeral port of its own machine can connect to itself.
  */
 const FIRST = 20_000
 const END = 30_000

@@ -65,7 +65,9 @@ const INTERPRETERS = /^(node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|uv|pypy[\d
 const SCRIPT = /\.([cm]?[jt]sx?|py)$/
 const HEAD_BYTES = 64 * 1024
 
-/** Returns the agent program that a command starts, or null. Reads at most the beginning of one script. */
+/**
+ * Returns the agent program that a command starts, or null. Reads at most the beginning of one script file.
+ */
 export function agentProgramOf(command: readonly string[], cwd: string): AgentProgram | null {
   const words = command.filter((word) => !/^(-|[A-Za-z_]\w*=)/.test(word))
   const first = basename(words[0] ?? '')

@@ -28,8 +28,9 @@ export function assertOwnedFolder(root: string, files: readonly string[]): void 
 }
 
 /**
- * Throws `conflict` for a parent folder that other users own or can write to. A folder with the sticky bit, such as
- * `/tmp`, may be writable by others, because they cannot replace entries of other users.
+ * Throws `conflict` for a parent folder that other users own or can write to. A folder with the sticky bit,
+ * such as `/tmp`, may be writable by other users, because they cannot replace entries that do not belong to
+ * them.
  */
 function assertParent(dir: string, uid: number): void {
   const stat = statSync(dir)

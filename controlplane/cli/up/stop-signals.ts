@@ -3,7 +3,10 @@ import { EXIT } from '../command.ts'
 export type StopSignals = Disposable & {
   /** Resolves when the first signal arrives. */
   readonly requested: Promise<void>
-  /** Signal that is aborted when the first signal of the operating system arrives, to cancel a start. */
+  /**
+   * AbortSignal that is aborted when the first signal of the operating system arrives. It cancels a start in
+   * progress.
+   */
   readonly starting: AbortSignal
 }
 

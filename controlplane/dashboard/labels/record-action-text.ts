@@ -1,6 +1,9 @@
 import type { RecordAction } from '../../../core/record.ts'
 
-/** Returns one action of a record with its effect, target and effect classes; exported records have the same text. */
+/**
+ * Returns the text of one action of a record: action type, effect, target and effect classes. Exported
+ * records have the same text.
+ */
 export function recordActionText({ type, target, effect, effects = [] }: RecordAction): string {
   const place = target === null ? '' : `, ${target}`
   return `${type}: ${effect}${place}${effects.length === 0 ? '' : ` (${effects.join(', ')})`}`

@@ -5,7 +5,7 @@ import { createBackOff } from '../../../core/state/back-off.ts'
 import { sleep } from '../../../runtime/sleep.ts'
 import { watchStatement } from './statement-watch.ts'
 
-/** Longest pause between two attempts to connect, in milliseconds. */
+/** Shortest and longest pause between two attempts to connect, in milliseconds. */
 const MIN_RETRY_MS = 50
 const MAX_RETRY_MS = 2_000
 

@@ -107,8 +107,8 @@ export class ConnectionPool {
 type Connection = { readonly client: pg.PoolClient; readonly own: Generation; readonly discard: Discard }
 
 /**
- * A pool, and the callers that wait for one of its connections. When the pool is replaced, these callers request a
- * connection from the next pool.
+ * A connection pool, and the callers that wait for one of its connections. When the pool is replaced, these
+ * callers request a connection from the next pool.
  */
 type Generation = { readonly pool: pg.Pool; readonly waiting: Set<() => void> }
 type Discard = (error: Error) => void

@@ -28,7 +28,8 @@ export function watchStatement(
       return
     }
     onHung()
-    // `end` destroys the socket of a client with an active statement, which rejects the statement.
+    // `end` destroys the socket of a client that executes a statement. The promise of the statement then
+    // rejects.
     void (client as pg.Client).end().catch(ignore)
   }
   let timer = setTimeout(check, hangMs)

@@ -17,8 +17,9 @@ const NO_WRITES = /^(25006|53100)$/
 const READ_ONLY = '25006'
 
 /**
- * Error codes `lock_not_available` and `deadlock_detected`: another session has the locks, and the transaction has
- * changed nothing. An example are records of a new day, whose partition is created while an index is built.
+ * Error codes `lock_not_available` and `deadlock_detected`: another session has the locks, and the
+ * transaction has changed nothing. Example: the partition of a new day cannot be created while an index is
+ * built.
  */
 const LOCK_CONFLICT = /^(55P03|40P01)$/
 

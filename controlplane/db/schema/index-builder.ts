@@ -114,7 +114,10 @@ async function progressOf(q: Query): Promise<object | undefined> {
   return rows[0]
 }
 
-/** Ends the session of the build when the builder is disposed. Closing the pool would wait until the statement ends. */
+/**
+ * Ends the session of the build when the builder is disposed. Otherwise, closing the pool would wait until
+ * the build ends.
+ */
 async function endOn(stop: AbortSignal, q: Query, db: Db): Promise<AsyncDisposable> {
   const { rows } = await q.query<{ pid: number }>('select pg_backend_pid() as pid')
   const { pid } = onlyRow(rows)

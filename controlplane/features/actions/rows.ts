@@ -35,8 +35,8 @@ export async function countActions(q: Query, orgId: string): Promise<ActionCount
 }
 
 /**
- * Returns SQL that selects decision and number of requests in the traffic log of the last `period`. A null decision
- * stands for every other decision.
+ * Returns SQL that selects rows of a decision and a number of requests, from the traffic log of the last
+ * `period`. A null decision counts the requests without one of the decisions `ALLOW`, `HOLD` and `DENY`.
  */
 function requestsOf(period: string): string {
   const rollupFrom = `greatest(date_bin('1 minute', now() - ${period} + interval '1 minute', 'epoch'),

@@ -36,8 +36,8 @@ export async function useAgentKeys(
 }
 
 /**
- * SQL expression for the requests of the last minute. Usually all stored requests are from the last minute, and the
- * array is used unchanged.
+ * SQL expression for the requests of the last minute. If all stored requests are from the last minute, which
+ * is the usual case, the stored array is used unchanged.
  */
 const LIVE = `case when w.hits[1] > statement_timestamp() - interval '1 minute' then w.hits
   else array(select h from unnest(w.hits) as h where h > statement_timestamp() - interval '1 minute' order by h) end`

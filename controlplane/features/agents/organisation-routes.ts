@@ -113,9 +113,9 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
 type Reach = Pick<KillChange, 'scope' | 'source' | 'namespaces'> & { readonly narrowed?: string }
 
 /**
- * Returns the scope and the source of the caller's kill switch. When an agent of a namespace requests the scope
- * `all`, the scope is this namespace: an error would leave the kill switch off. Throws `forbidden` for any other
- * scope outside the namespace.
+ * Returns the scope and the source of the caller's kill switch. When an agent of a namespace requests the
+ * scope `all`, returns the scope of this namespace: an error instead would leave the agents of the namespace
+ * running. Throws `forbidden` for any other scope outside the namespace.
  */
 function reachOf(principal: Principal, asked: string | undefined): Reach {
   const namespace = principal.kind === 'agent' ? fold(namespaceOf(principal.name)) : ''

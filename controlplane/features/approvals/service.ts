@@ -81,8 +81,8 @@ export type Approvals = {
    */
   spend(holder: HoldHolder, id: string, binding: string): Promise<SpendReply>
   /**
-   * Removes the waiting request `asker` from a hold, because its client disconnected. Throws `not_found` as `spend`
-   * does.
+   * Removes the waiting request `asker` from a hold, because its client disconnected. Throws `not_found` in
+   * the same cases as `spend`.
    */
   leave(
     holder: HoldHolder,

@@ -12,8 +12,8 @@ export type ApprovalInput = Pick<
 > & { readonly timeoutS: number; readonly asker?: string | undefined }
 
 /**
- * Inserts the approval. The time to its expiry begins with this statement. It does not begin with the transaction,
- * because the transaction may have waited for locks.
+ * Inserts the approval. The time to its expiry is counted from this statement and not from the start of the
+ * transaction, because the transaction may have waited for locks.
  */
 export async function insertApproval(q: Query, row: ApprovalInput): Promise<ApprovalRow> {
   const { rows } = await q.query<ApprovalRow>(
@@ -45,10 +45,10 @@ export async function insertApprovedHold(
   row: Omit<ApprovalInput, 'kind' | 'timeoutS' | 'requiredGroups'> & {
     readonly by: string
     readonly via?: 'grant'
-    /** The grant that released the hold. */
+    /** Id of the grant that released the hold. */
     readonly grantId?: string
     readonly note?: string
-    /** Answers that must still count when the hold is spent. */
+    /** Answers whose approvers must still have the right to answer when the hold is used. */
     readonly answers?: readonly StoredAnswer[]
   },
 ): Promise<ApprovalRow> {

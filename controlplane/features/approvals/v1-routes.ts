@@ -8,7 +8,7 @@ const VIA = { session: 'api', admin_token: 'cli', approver_key: 'api', cluster: 
 
 type ApprovalV1RoutesDeps = { readonly approvals: Approvals; readonly actions: Pick<Actions, 'tokenOf'> }
 
-/** Returns the route of the v1 API that answers the approval of an action. */
+/** Returns the route of the v1 API by which an approver answers the approval of an action. */
 export function createApprovalV1Routes(deps: ApprovalV1RoutesDeps): readonly Route[] {
   return [respond(deps)]
 }

@@ -5,8 +5,8 @@ import { auditConditions } from './filter-store.ts'
 export type AuditSearch = {
   readonly events: readonly AuditExportRow[]
   /**
-   * Id before which the next page begins; null at the end of the log. A search that stops at its maximum number of
-   * read events also has an id here, even if the page has fewer events than `limit`.
+   * Id before which the next page begins; null at the end of the log. A search that stops at its maximum
+   * number of read events also returns an id, even if the page has fewer events than `limit`.
    */
   readonly next: number | null
 }

@@ -25,9 +25,9 @@ export async function insertAuditEvents(
 }
 
 /**
- * Returns the only SQL statement that inserts audit events. A store that inserts rows and their events in one
- * statement uses it in the `with` clause. `from`: relation whose column `e` is an `AuditEventInput` as `jsonb`.
- * `order`: columns of the relation that define the order of the events.
+ * Returns the SQL statement that inserts audit events. No other statement inserts them. A store that inserts
+ * rows and their events together uses this statement in its `with` clause. `from`: relation whose column `e`
+ * is an `AuditEventInput` as `jsonb`. `order`: columns of the relation that define the order of the events.
  */
 export function insertionOf(from: string, order: string): string {
   return `insert into audit_events (event_type, org_id, agent_id, user_id, action_request_id, details, namespace)

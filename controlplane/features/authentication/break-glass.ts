@@ -33,8 +33,8 @@ const CLOCK_SKEW_MS = 60_000
 export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   const { db, orgId, kube, secret, nowMs } = deps
   const path = `/api/v1/namespaces/${secret.namespace}/secrets/${secret.name}`
-  // The result is cached until the process ends. The removal of the last admin does not reopen the token; only the
-  // entry of the Secret does.
+  // The result is cached until the process ends. The removal of the last admin does not reopen the token;
+  // only an entry of the Secret does.
   let isKnown = false
 
   async function isInUse(): Promise<boolean> {

@@ -128,7 +128,7 @@ export function wrongAuth(auth: ConnectorSpec['auth']): string | null {
   return null
 }
 
-/** Returns the names of the actions that the rows of a Connector declare. */
+/** Returns the names of the actions that the spec of a Connector declares. */
 export function declaredNames({ spec }: Pick<ConnectorRow, 'spec'>): readonly string[] {
   return spec.actions.map(({ action }) => action)
 }

@@ -13,9 +13,10 @@ type Refused = {
 }
 
 /**
- * Makes the exchange of a secret due because an upstream refused the secret. Returns true when another secret is
- * available or being minted. A secret is replaced only after a minimum age, which limits the rate of exchanges over
- * all gateways; the minimum age grows with successive refusals. A failed exchange keeps its back-off.
+ * Requests the replacement of a short-lived secret that an upstream refused. Returns true when another secret
+ * is available or being minted. A secret is replaced only after a minimum age, which limits the rate of
+ * exchanges over all gateways; the minimum age grows with successive refusals. A failed exchange keeps its
+ * back-off.
  */
 export function refreshRefused(
   { db, orgId }: { readonly db: Db; readonly orgId: string },

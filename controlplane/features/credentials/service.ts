@@ -35,7 +35,10 @@ export type CredentialsDeps = ApprovalsBotDeps &
     readonly isCluster: boolean
   }
 
-/** Sets and deletes the credentials of Connectors: those of the encrypted store, and those of rows of the API. */
+/**
+ * Sets and deletes the credentials of Connectors: credentials in the encrypted store, and credentials of
+ * Connectors that were created through the API.
+ */
 export type Credentials = {
   list(namespaces: Namespaces): Promise<readonly CredentialView[]>
   /** Stores a credential. `name`: a credential that a manifest names, or a Connector. */
@@ -113,7 +116,10 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
   }
 }
 
-/** Target of a change: an entry of the encrypted store, or the credential of a Connector of the API. */
+/**
+ * Target of a change: an entry of the encrypted store, or the credential of a Connector that was created
+ * through the API.
+ */
 type Target = {
   readonly name: string
   readonly connectors: readonly ConnectorRow[]

@@ -19,8 +19,8 @@ export async function deleteCredential(q: Query, orgId: string, name: string): P
 }
 
 /**
- * Replaces or deletes the credential of a connector of the API. The caller must encrypt the credential for the id of
- * the connector. Returns false when there is no such connector.
+ * Replaces or deletes the credential of a connector that was created through the API. The caller must encrypt
+ * the credential for the id of the connector. Returns false when there is no such connector.
  */
 export async function setConnectorCredential(
   q: Query,

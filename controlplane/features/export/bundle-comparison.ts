@@ -46,7 +46,7 @@ export async function compareWithExisting(q: Query): Promise<BundleComparison> {
   }
 }
 
-/** Fields whose lists are compared without regard to order. */
+/** Names of fields that contain lists without an order. */
 const SETS: ReadonlySet<string> = new Set(['capabilities', 'tags', 'gateways'])
 
 /**

@@ -26,8 +26,8 @@ export type Binding = {
   /** Gateways to which the object was bound and that have ceased to admit the object. */
   readonly lost: readonly BindableGateway[]
   /**
-   * All Gateways of other namespaces that the object references or was bound to, as `namespace/name`. The list may
-   * contain Gateways that do not exist.
+   * All Gateways of other namespaces that the object references or to which it was bound, as
+   * `namespace/name`. The list may contain Gateways that do not exist.
    */
   readonly bound: readonly string[]
   /** Reasons for the unresolved Gateway references. `problem` is the problem of the first reference. */

@@ -31,8 +31,8 @@ export function makeRoom(
 }
 
 /**
- * Returns the warning for the kill switch `id`, which is in force but not stored. The warning states how many kill
- * switches are pending, and how they could be lost.
+ * Returns the warning for the kill switch `id`, which is in force but not stored. The warning states how many
+ * kill switches are pending, and in which case they are lost.
  */
 export function notStored(pending: readonly KillAnnouncement[], id: string): string {
   const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)

@@ -53,7 +53,10 @@ export type KillChange = {
    */
   readonly source: string
   readonly by: Actor
-  /** False when the caller was not authenticated, because the database or the cluster did not answer. Default: true. */
+  /**
+   * False when the database or the cluster did not answer, so that the caller was authenticated from a cache.
+   * Default: true.
+   */
   readonly isChecked?: boolean
   /** Lifts the kill switches of every source for this scope. The audit event names these sources. */
   readonly override?: boolean
@@ -190,7 +193,7 @@ function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
   }
 }
 
-/** Returns the optional fields of the reply. */
+/** Returns the fields of the reply that are present only in some cases. */
 function notes({ warning, order, released }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
   const warnings = [warning, unknown?.warning].filter((text) => text !== undefined)
   return {

@@ -41,7 +41,10 @@ export type KillStoring = {
 export type AnnouncedKill = {
   readonly announcement: KillAnnouncement
   readonly by: Actor
-  /** False when the caller was not authenticated, because the database or the cluster did not answer. Default: true. */
+  /**
+   * False when the database or the cluster did not answer, so that the caller was authenticated from a cache.
+   * Default: true.
+   */
   readonly isChecked?: boolean
 }
 type Setter = Omit<AnnouncedKill, 'announcement'>
@@ -229,8 +232,8 @@ export async function auditActivated(
       reason,
       source,
       ...(isChecked ? {} : { checked: false }),
-      // `lifted` is set when the kill switch was lifted before it was stored. It was then in force on the gateways of
-      // one replica.
+      // `lifted` is set when the kill switch was lifted before it was stored. It was then in force only on
+      // the gateways that are connected to one replica.
       ...(isLifted ? { lifted: true } : {}),
     },
   })

@@ -62,8 +62,8 @@ const FULL_DISK_MS = 10_000
 const KEPT_MS = 1_000
 
 /**
- * Returns a check of the database that locks a row. The lock is a write that needs no disk space and does not wait for
- * changes of the configuration.
+ * Returns a check of the database that locks a row. The lock is a write that needs no disk space and does not
+ * wait for transactions that change the configuration.
  */
 function createDatabaseCheck(db: Db): () => Promise<Check> {
   const lock = () => db.query('select 1 from config_version for key share', [])

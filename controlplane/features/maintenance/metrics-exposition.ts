@@ -9,7 +9,7 @@ import type { RecordDestination } from '../record-export/rows.ts'
 /** All values of one scrape. */
 export type MetricsState = {
   readonly counts: ActionCounts
-  /** Number of policies of manifests that were never in force, by tier. */
+  /** Number of policies of manifests that were never in force, by owner: the platform team or tenants. */
   readonly invalid: Readonly<Record<'platform' | 'tenant', number>>
   /** Newest version of the configuration. */
   readonly version: number
@@ -138,7 +138,7 @@ function writeProcesses(write: Write, { processes, version, kills }: MetricsStat
   )
 }
 
-/** Maximum number of Connectors with series of their own. */
+/** Maximum number of Connectors that have their own time series. */
 const MAX_SERIES = 500
 
 function writeMinted(write: Write, { minted, narrowedTokens }: MetricsState): void {

@@ -75,7 +75,7 @@ function validityOf(certPem: string | null): MetricsState['certificate'] {
   }
 }
 
-/** Maximum number of Connectors with series of their own. */
+/** Maximum number of Connectors that have their own time series. */
 const MAX_MINTED = 500
 
 async function mintedCredentials({ db }: MetricsDeps): Promise<MetricsState['minted']> {

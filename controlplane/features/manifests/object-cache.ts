@@ -23,10 +23,14 @@ export type ObjectCache = {
   put(row: ManifestRow): void
   delete(key: ObjectKey): Promise<void>
   /**
-   * Lists the objects that have at least one of these references; null means all references. Omits Gateways.
+   * Lists the objects that have at least one of these stored references (see `storedReferences`); null means
+   * all objects. Omits Gateways.
    */
   referring(refs: readonly string[] | null): Promise<readonly ManifestRow[]>
-  /** Lists Connectors with one of these references that are refused, or have no effect at some referenced Gateways. */
+  /**
+   * Lists Connectors that have at least one of these stored references and are refused, or have no effect at
+   * some referenced Gateways.
+   */
   waitingConnectors(refs: readonly string[] | null): Promise<readonly ManifestRow[]>
   /**
    * Lists the objects, except Gateways, of these namespaces. Also lists Policies that select namespaces by labels.

@@ -216,8 +216,8 @@ type Put = {
 }
 
 /**
- * Applies the objects. Applies the refused objects again until no further object is accepted, because an object may
- * depend on a later object of the list. An example is a domain that moves between Connectors.
+ * Applies the objects. Applies the refused objects again until no further object is accepted, because an
+ * object may depend on a later object of the list. For example, a domain may move between Connectors.
  */
 async function putAll(context: PutContext, objects: readonly PushBody[]): Promise<Put> {
   const rows = new Map<string, ManifestRow>()

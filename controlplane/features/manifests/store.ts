@@ -108,8 +108,9 @@ export async function listObjectStates(q: Query): Promise<readonly ObjectState[]
 }
 
 /**
- * Lists the objects that have at least one of these references; null means all references. Omits Gateways.
- * `isWaitingConnector` lists only Connectors that are refused, or have no effect at some referenced Gateways.
+ * Lists the objects that have at least one of these stored references (see `storedReferences`); null means
+ * all objects. Omits Gateways. `isWaitingConnector` lists only Connectors that are refused, or have no effect
+ * at some referenced Gateways.
  */
 export async function listReferring(
   q: Query,

@@ -23,8 +23,8 @@ const SETTLE_MS = 2_000
 
 export type Rotation = {
   /**
-   * Executes the next due step. Resolves to true when no step is due. `isLeader`: returns whether this replica executes
-   * the steps, because only one replica does.
+   * Executes the next step of the rotation if one is due. Resolves to true when no step is due. `isLeader`:
+   * returns whether this replica executes the steps; only one replica does.
    */
   advance(isLeader: (state: RotationState) => boolean): Promise<boolean>
 }

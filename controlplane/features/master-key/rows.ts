@@ -21,7 +21,7 @@ export type RotationState = {
   readonly rewrapped: number
   /** Running replicas, ordered by id. */
   readonly replicas: readonly ReplicaKeys[]
-  /** Number of running replicas of an earlier version, which report no keys. */
+  /** Number of running replicas whose version of the program is too old to report keys. */
   readonly earlierReplicas: number
 }
 

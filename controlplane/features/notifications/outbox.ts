@@ -64,7 +64,8 @@ export class Outbox implements AsyncDisposable {
     this.#deps = deps
     this.#now = deps.now ?? (() => null)
     this.#read = createSerial(() => this.#startDue())
-    // Many approvals in quick succession must not cause one read each, because one read covers all due messages.
+    // The throttle prevents one read per approval when many approvals arrive in quick succession. One read
+    // covers all due messages.
     this.#throttle = new Throttle({
       work: () => this.#next(),
       clock: { monotonicMs: () => performance.now() },
@@ -114,9 +115,7 @@ export class Outbox implements AsyncDisposable {
     this.#running.set(work, message.receiver)
   }
 
-  /**
-   * Reads the outbox without waiting for the poll interval, because a finished delivery makes room for another message.
-   */
+  /** Reads the outbox at once, because a finished delivery makes room for another message. */
   #next(): Promise<void> {
     return this.#read().catch((error: unknown) =>
       this.#deps.log.error({ err: error }, 'outbox could not be read'),

@@ -15,7 +15,7 @@ export type GroupAccess = {
 }
 
 export type OidcSettings = {
-  /** Issuer, character by character as in the ID tokens of the provider. */
+  /** Issuer. It must equal the issuer in the ID tokens of the provider, character by character. */
   readonly issuer: string
   readonly clientId: string
   /** File with the secret of the client. Null means a public client, which PKCE protects. */

@@ -3,9 +3,12 @@ import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
 /** A period with its end excluded. The times are in ISO 8601. */
 export type Period = { readonly from: string; readonly to: string }
 
-/** Lengths of the rows of roll-ups in seconds, longest first. The function `rollUp` writes these rows. */
+/**
+ * Steps of roll-ups (stored sums of the traffic log) in seconds, longest first. The function `rollUp` writes
+ * one row for each step.
+ */
 const STEPS_S = [3_600, 900, 60]
-/** Shortest step of the roll-ups of agents and denials. */
+/** Shortest step, in seconds, of the roll-ups by agent and by reason of denial. */
 const SHORTEST_S = 900
 
 /**
@@ -18,8 +21,8 @@ export function valuesOfBuckets(orgId: string, period: Period, bucketSeconds: nu
 }
 
 /**
- * Returns the parameters `$1` to `$6` for sums over the whole period. The SQL reads records for the parts of the
- * period before the first and after the last whole step of the roll-ups.
+ * Returns the parameters `$1` to `$6` for sums over the whole period. For the parts of the period before the
+ * first and after the last whole step of the roll-ups, the SQL reads records.
  */
 export function valuesOfPeriod(orgId: string, period: Period): readonly unknown[] {
   return values(orgId, period, Math.max(stepOf(period, 0) ?? 0, SHORTEST_S))
@@ -40,8 +43,8 @@ function values(orgId: string, { from, to }: Period, step: number | null): reado
 }
 
 /**
- * A table of roll-ups. `rolledUp`, `incremented` and `recorded` are the columns, as SQL, to select from the table,
- * from the increments and from the records.
+ * A table of roll-ups, which are stored sums of the traffic log. `rolledUp`, `incremented` and `recorded` are
+ * the columns, as SQL, to select from the table, from the increments and from the records.
  */
 export type Summed = {
   readonly table: string
@@ -50,20 +53,23 @@ export type Summed = {
   readonly rolledUp: string
   readonly incremented: string
   readonly recorded: string
-  /** SQL conditions that select the increments and the records to count. When absent, all count. */
+  /**
+   * SQL conditions that select the increments and the records to count. When absent, all increments and
+   * records are counted.
+   */
   readonly isCounted?: { readonly incremented: string; readonly recorded: string }
 }
 
 /**
- * SQL for the end and the begin of the part of the period that roll-ups serve. The part consists of whole steps and
- * does not begin before the roll-ups. It is empty if the period contains no whole step.
+ * SQL for the end and the start of that part of the period whose sums come from roll-ups. The part consists
+ * of whole steps and does not begin before the roll-ups. It is empty if the period contains no whole step.
  */
 const ROLLED_TO = '$6::timestamptz'
 const ROLLED_FROM = `least(${ROLLED_TO}, greatest($5::timestamptz, (select begins_at from traffic_rollup_begin)))`
 
 /**
- * Returns a subquery for the sums of a period: rows of a roll-up, increments that are not rolled up yet, and records. Each
- * record of the period is in exactly one of them.
+ * Returns a subquery for the sums of a period: rows of roll-ups, increments that are not added to the
+ * roll-ups yet, and records. Each record of the period is counted in exactly one of these three sources.
  */
 export function sums(q: ScopedQuery, within: Within, summed: Summed): string {
   const { table, hasAll = false, isCounted = { incremented: 'true', recorded: 'true' } } = summed

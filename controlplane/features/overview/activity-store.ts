@@ -63,7 +63,8 @@ const LATENCIES: Summed = {
 }
 
 /**
- * SQL of the percentiles in ms. A percentile is the geometric mean of the bounds of its bucket of `latency_bucket`.
+ * SQL of the percentiles in ms. The value of a percentile is the geometric mean of the bounds of its latency
+ * bucket (SQL function `latency_bucket`).
  */
 const PERCENTILES = [50, 95, 99]
   .map(
@@ -161,8 +162,8 @@ export async function busiestAgents(
 }
 
 /**
- * Returns whether the traffic log has a record. For a user with a right in some namespaces only, returns whether an
- * agent of these namespaces ever sent a request; this check needs no search of the traffic log.
+ * Returns whether the traffic log has a record. For a user whose right is limited to some namespaces, returns
+ * whether an agent of these namespaces ever sent a request; this check needs no search of the traffic log.
  */
 export async function hasTraffic(q: ScopedQuery, orgId: string): Promise<boolean> {
   const [row] = await q.rows<{ found: boolean }>([orgId], (within) =>

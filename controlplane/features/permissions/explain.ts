@@ -105,7 +105,7 @@ type Finding = {
   readonly bound: BoundConnector | null
   readonly action: Action | null
   readonly decision: Decision
-  /** Lines after the explanation that say how the verdict depends on the request body. */
+  /** Lines below the explanation. They state how the verdict depends on the request body. */
   readonly notes: readonly string[]
 }
 
@@ -162,7 +162,10 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
   return { bound, action: shownAction(named, decision), decision, notes }
 }
 
-/** Returns the action that the result shows: the first action of the request, or the candidate that decided. */
+/**
+ * Returns the action that the result shows: the first action of the request. If the request may be one of
+ * several actions, returns the action that determined the decision.
+ */
 function shownAction(named: Named, { actionType }: Decision): Action | null {
   if (named.kind === 'actions') return named.actions[0] ?? null
   return named.candidates.find(({ type }) => type === actionType) ?? named.candidates[0] ?? null

@@ -184,7 +184,10 @@ function createBindingCache(nowMs: () => number) {
         bound.set(hash, { ...read, untilMs: nowMs() + REVIEW_TTL_MS })
       }
     },
-    /** Evicts the bindings for which the function that `read` returns gives a reason. Returns this function. */
+    /**
+     * Evicts the bindings for which the function that `read` returns gives a reason. Resolves to this
+     * function.
+     */
     async evict(read: (cached: readonly Bound[]) => Promise<(pod: BoundPod) => string | null>) {
       evictions++
       const reasonOf = await read([...bound.values()])

@@ -46,8 +46,9 @@ export function createPolicyCheck(deps: {
 }
 
 /**
- * Returns the namespace in which the approver groups of the policy answer. Uses the given namespace if the caller has
- * access to it, otherwise the caller's only namespace, otherwise the empty string, which means all namespaces.
+ * Returns the namespace in which the approver groups of the policy answer approvals. Uses the given namespace
+ * if the caller has access to it, otherwise the caller's only namespace, otherwise the empty string, which
+ * means all namespaces.
  */
 function placeOf(namespaces: Namespaces, given: string | undefined): string {
   if (given !== undefined && covers(namespaces, given)) return given

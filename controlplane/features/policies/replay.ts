@@ -221,7 +221,8 @@ function nameAgain({ knownAction }: PolicyReplayDeps, { request, bound, type, ca
 }
 
 /**
- * Removes candidates that the record does not list, because the gateway excluded them by the request body or a look-up.
+ * Removes possible actions that the record does not list, because the gateway excluded them by the request
+ * body or a look-up.
  */
 function asRecorded(named: Named, listed: readonly string[]): Named {
   if (named.kind !== 'candidates' || listed.length === 0) return named

@@ -9,7 +9,10 @@ import type { RecordExportSettings } from './settings.ts'
 
 /** Answer of a destination to one request. */
 export type ExportResult =
-  /** The destination accepted the request, except for `rejected` records that it refuses for good. */
+  /**
+   * The destination accepted the request. `rejected`: number of records of the request that the destination
+   * refuses for good.
+   */
   | { readonly outcome: 'accepted'; readonly rejected: number; readonly message: string }
   /**
    * The destination refuses the content of the request. A smaller request, or a request without the refused record, may

@@ -24,7 +24,7 @@ export type RecordSender = {
 }
 
 const MAX_RECORDS = 500
-/** Number of refused single records (set aside) at which the destination counts as failing. */
+/** Number of single records that the destination refused, at which the destination counts as failing. */
 const MAX_SET_ASIDE = 8
 
 /**

@@ -97,8 +97,8 @@ async function wizard(q: Query, deps: SetupDeps, by: Actor, input: WizardInput):
   const { gateway, token } = await wizardGateway(q, deps, by, input.gateway)
   // The rules apply to all agents, because agents that are created later will use this gateway too.
   await connect(q, deps, { by, gateway, agent: '*', connectors: input.connectors })
-  // The agent is created last, because this locks the version of the configuration: every transaction locks rows
-  // before the version.
+  // The agent is created last, because its creation locks the version of the configuration. To prevent
+  // deadlocks, every transaction locks rows before the version.
   const apiKey =
     input.agent === undefined ? null : await wizardAgent(q, deps, { by, gateway, agent: input.agent })
   await bumpVersion(q)
@@ -110,8 +110,8 @@ async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): P
   // The rules apply to the new agent only, because other agents use the same gateway.
   const target = { by, gateway, agent: input.agent.name, connectors: input.connectors }
   const made = await connect(q, deps, target)
-  // The agent is created last, because this locks the version of the configuration: every transaction locks rows
-  // before the version.
+  // The agent is created last, because its creation locks the version of the configuration. To prevent
+  // deadlocks, every transaction locks rows before the version.
   const { agent, key } = await createAgent(q, deps.orgId, by, { ...input.agent, gatewayId: gateway.id })
   await bumpVersion(q)
   return { agentId: agent.id, apiKey: key.key, gatewayId: gateway.id, ...made }

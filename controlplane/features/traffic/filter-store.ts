@@ -31,7 +31,10 @@ const DECISIONS: Readonly<Record<string, string>> = {
   DENY: "decision = 'DENY'",
 }
 
-/** Returns the conditions; null when no record can match, because the agent is of another namespace. */
+/**
+ * Returns the SQL conditions; null when no record can match, because the agent in the filter is of a
+ * namespace outside `namespaces`.
+ */
 export function trafficConditions(
   orgId: string,
   { filter, cursor }: { readonly filter: TrafficFilter; readonly cursor?: TrafficCursor | undefined },
@@ -76,8 +79,8 @@ export function trafficConditions(
 function leadingFilter(filter: TrafficFilter, namespaces: Namespaces): keyof TrafficFilter | undefined {
   if (filter.decision === 'HOLD') return 'decision'
   if (filter.agent !== undefined) return 'agent'
-  // For a user with rights in some namespaces, the index by namespace is used instead of the indexes for denied
-  // requests and connectors.
+  // For a user whose right is limited to some namespaces, the index by namespace is used instead of the
+  // indexes for denied requests and connectors.
   if (namespaces !== 'all') return undefined
   if (filter.decision === 'DENY') return 'decision'
   return filter.connector === undefined ? undefined : 'connector'

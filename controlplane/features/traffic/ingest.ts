@@ -122,8 +122,8 @@ async function withoutForeign(
 }
 
 async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
-  // Records of execution orders cause no audit events here. The replica that sent the order writes the events of the
-  // result.
+  // The upload of records of execution orders causes no audit events. The replica that sent the order writes
+  // the events of the result.
   const eventful = records.filter((record) => record.act_id !== null && record.transport !== 'order')
   if (eventful.length === 0) return
   const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))
@@ -196,7 +196,6 @@ function denied(record: TrafficRecord): Event {
   return { type: 'action.denied', details }
 }
 
-/** Returns whether the record is an aggregate record. */
 function isRow({ refusals }: TrafficRecord): boolean {
   return refusals !== null && refusals !== undefined
 }

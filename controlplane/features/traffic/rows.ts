@@ -42,8 +42,8 @@ export const NAMES = FIELDS.split(',').map((field) => field.trim().split(' ')[0]
 export type TrafficList = {
   readonly records: readonly TrafficRecord[]
   /**
-   * Position after which the next page begins; null at the end of the log. A search that stops at its maximum number
-   * of read records also has a position here, even if the page has fewer records than `limit`.
+   * Position after which the next page begins; null at the end of the log. A search that stops at its maximum
+   * number of read records also returns a position, even if the page has fewer records than `limit`.
    */
   readonly next: TrafficCursor | null
 }
@@ -54,8 +54,8 @@ export type TrafficList = {
  */
 const MAX_SEARCHED = 20_000
 /**
- * Maximum for a search in the records of one agent. It is lower, because these records are spread over more pages
- * of the table.
+ * Maximum number of records that a search in the records of one agent reads. This maximum is lower, because
+ * the records of one agent are spread over more pages of the table.
  */
 const MAX_SEARCHED_OF_AGENT = 10_000
 const MIN_SEARCHED = 500

@@ -13,8 +13,8 @@ export function rolesOf({ role, namespaces, lowerRoles }: UserRow): readonly Giv
 
 /**
  * Throws `forbidden` for a cluster caller that assigns a role but lacks a right of this role in one of its
- * namespaces. Throws `not_ready` when the API server does not answer. Does not check a caller with a role in
- * Chaperone, because other functions check this role.
+ * namespaces. Throws `not_ready` when the API server does not answer. Does nothing for a caller with a role
+ * in Chaperone, because other functions check such callers.
  */
 export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly GivenRole[]): Promise<void> {
   for (const { role, namespaces } of given) {

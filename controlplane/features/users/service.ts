@@ -242,8 +242,8 @@ async function note(
 }
 
 /**
- * Returns the error for a change that only some owners may make. The error may be caused by a condition other than
- * the role, so an owner can receive it too.
+ * Returns the error for a change that only some owners may make. An owner can receive this error too, because
+ * such a change has conditions besides the role.
  */
 function ownerGuard({ role }: Pick<UserPrincipal, 'role'>, detail: string): ChaperoneError {
   return new ChaperoneError('forbidden', { detail, extra: { required_role: 'owner', your_role: role } })

@@ -102,7 +102,8 @@ export async function authenticate(
   const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
   const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
-  // Not done for an urgent request, because the activation of a kill switch must not wait for the database.
+  // An urgent request does not record the administrator, because the activation of a kill switch must not
+  // wait for the database.
   if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
   return principal
 }
@@ -161,7 +162,10 @@ async function user(request: FastifyRequest, deps: CallDeps): Promise<UserPrinci
   return found
 }
 
-/** A user of the cluster without any right may only read their own identity. */
+/**
+ * Authenticates a user for a route that requires only a session. Rejects with `forbidden` when a user of the
+ * cluster writes, because RBAC grants no right to such a route.
+ */
 async function ownUser(request: FastifyRequest, deps: CallDeps): Promise<UserPrincipal> {
   const found = await user(request, deps)
   if (found.via !== 'cluster' || request.method === 'GET') return found

@@ -8,7 +8,10 @@ const PREFIX = 'svc_device_'
  */
 const MAX_VALUES = 1_000
 
-/** Returns every device proof of the request that is for this account. */
+/**
+ * Returns every device proof of the account from the cookies of the request. A device proof shows that the
+ * account has signed in from this browser before.
+ */
 export function deviceCookies(request: FastifyRequest, email: string): readonly string[] {
   const start = `${cookieName(email)}=`
   return (request.headers.cookie ?? '')

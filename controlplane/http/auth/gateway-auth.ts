@@ -25,8 +25,8 @@ type KnownGateway = { readonly id: string; readonly name: string } & Pick<Gatewa
 export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
 
 /**
- * Authenticates a pod by its token. Returns undefined for a token that belongs to no pod. When the operator has not
- * reported the pod, rejects with `not_ready` at first and with `forbidden` later.
+ * Authenticates a pod by its token. Returns undefined for a token that belongs to no pod. When the operator
+ * has not reported the pod, rejects with `not_ready`, and after some time with `forbidden`.
  */
 export type IdentifyPod = (token: string, from: TokenPresenter) => Promise<PodPrincipal | undefined>
 

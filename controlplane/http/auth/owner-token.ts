@@ -16,8 +16,8 @@ export type BreakGlass = {
    */
   noteAdmin(user: User): Promise<void>
   /**
-   * Returns whether the owner's token is closed, and records its use. Rejects when the use cannot be recorded or the
-   * API server does not answer.
+   * Returns whether the owner's token is closed, that is, no longer accepted, and records its use. Rejects
+   * when the use cannot be recorded or the API server does not answer.
    */
   isClosed(use: OwnerTokenUse): Promise<boolean>
 }

@@ -6,12 +6,12 @@ import type { Principal } from '../route.ts'
  * Reason why a caller is read-only.
  *
  * - `page_secret`: a session of a dashboard page, without the secret of the page.
- * - `machine_token`: the token of the CLI, while approvals require a session. Every program of the same operating
- * system account can read this token.
- * - `unchecked`: a session, agent key or enrolment token that was valid recently, while the database does not answer.
- * Only routes that admit this restriction accept the caller.
- * - `break_glass`: the owner's token of a cluster, after a user with the role admin has signed in. This token cannot
- * read either.
+ * - `machine_token`: the token of the CLI, while approvals require a session. Every program of the same
+ * operating system account can read this token.
+ * - `unchecked`: a session, agent key or enrolment token that was valid recently, while the database does not
+ * answer. Only routes that admit this restriction accept the caller.
+ * - `break_glass`: the owner's token of a cluster, after a user with the role admin has signed in. This
+ * restriction also forbids reads.
  */
 export type Restriction = 'page_secret' | 'machine_token' | 'unchecked' | 'break_glass'
 

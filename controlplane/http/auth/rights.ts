@@ -24,8 +24,9 @@ function isUnlimited(right: Right): boolean {
 }
 
 /**
- * Returns the namespaces in which the user has the right. For a user of a cluster and the reach `cluster`, returns
- * all namespaces or none. Rejects with `not_ready` when the API server does not answer a SubjectAccessReview.
+ * Returns the namespaces in which the user has the right. `reach`: `cluster` when the right is required in
+ * all namespaces; a user of a cluster then has the right in all namespaces or in none. Rejects with
+ * `not_ready` when the API server does not answer a SubjectAccessReview.
  */
 export async function namespacesOf(user: User, right: Right, reach: Reach): Promise<Namespaces> {
   if (user.clusterRights !== undefined) return user.clusterRights(right, reach)
@@ -98,7 +99,10 @@ export async function requireAdditionalRight(
   return new Set([...given].filter((name) => namespaces.has(name)))
 }
 
-/** Returns a function that resolves to the namespaces in which the caller may also read traffic records. */
+/**
+ * Returns a function that resolves to the namespaces in which the caller has the right of the route and may
+ * read traffic records.
+ */
 export function visibleRecords({
   principal,
   namespaces: given,

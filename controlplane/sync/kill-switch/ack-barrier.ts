@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/state/clock.ts'
  */
 export type KillAcks = { readonly acked: number; readonly total: number; readonly ms: number }
 
-/** Counts the acknowledgements of one broadcast of the kill state, of processes at all replicas. */
+/** Counts the processes, at all replicas, that have acknowledged one broadcast of the kill state. */
 export type AckBarrier = {
   ack(processId: string, seq: number): void
   /** Counts the acknowledgement of a process that is connected to another replica. */

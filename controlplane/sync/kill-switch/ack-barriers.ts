@@ -50,7 +50,8 @@ export function createAckBarriers({
   }
 
   function sendTo(peers: Iterable<Peer>, viewOf: KillViews, settled: readonly string[] = []): void {
-    // JSON line per view. Each line is serialised once, because thousands of processes share a few long lines.
+    // JSON line of each distinct kill state. Each line is serialized once, because thousands of processes
+    // share a few long lines.
     const lines = new Map<KillView, string>()
     for (const peer of peers) {
       const view = viewOf(peer)

@@ -6,7 +6,10 @@ import type { EpochRaiser } from '../epoch-raiser.ts'
 
 export type KillReading = {
   readonly stored: StoredKills
-  /** Kill switches of the last read that the database has lost, because it returned to an earlier state. */
+  /**
+   * Kill switches that the last read returned and that the database has lost since, because it returned to an
+   * earlier state.
+   */
   readonly lost: readonly KillEntry[]
 }
 

@@ -9,7 +9,7 @@ import type { KillAnnouncement, KillEntry, KillStateMessage } from '../../../cor
 import type { Configuration } from '../sections/configuration.ts'
 import { type KillState, killStateOf } from './state.ts'
 
-/** A gateway process (`agent` is null) or the sidecar of one agent. */
+/** Receiver of a kill state: a gateway process (`agent` is null) or the sidecar of one agent. */
 export type KillPlace = {
   readonly gatewayId: string
   /** Full name of the gateway, `namespace/name`. */
@@ -40,8 +40,9 @@ export type KillViewsDeps = {
 }
 
 /**
- * Maximum size of the announcements in one message, in bytes of JSON. Gateways receive the other announced kill
- * switches as if these were stored: gateways apply them, but do not return them to other replicas.
+ * Maximum size of the announcements in one message, in bytes of JSON. Gateways receive further announced kill
+ * switches as if these were stored, that is, they apply these kill switches but do not return them to other
+ * replicas.
  */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 

@@ -57,7 +57,10 @@ export async function listOffers(
   return rows
 }
 
-/** Takes an order that another replica offered. Only one replica gets the order; all others get undefined. */
+/**
+ * Takes an order that another replica offered. Only one replica gets the order; for all other replicas,
+ * returns undefined.
+ */
 export async function takeOrder(q: Query, id: string): Promise<Order | undefined> {
   const { rows } = await q.query<{ payload: Order }>(
     `update execution_orders set taken_at = now() where id = $1 and ${IS_OPEN} returning payload`,

@@ -146,8 +146,8 @@ function ownedOf({ gatewayId, processId, pod }: Peer) {
 }
 
 /**
- * Returns streams of this replica whose process has since connected to another replica. The connection of such a
- * stream is broken, but this replica has not detected its close yet.
+ * Returns streams of this replica whose process has since connected to another replica. The connection of
+ * such a stream is broken, but this replica has not detected this yet.
  */
 function movedAway(
   known: readonly StoredProcess[],
@@ -165,7 +165,7 @@ function idOf({ processId }: KnownProcess): string {
   return processId
 }
 
-/** Returns the rows to write. A replaced process is not written as disconnected. */
+/** Returns the rows to write. Omits the disconnection of a process that another process has replaced. */
 function rowsOf({ left, replaced }: Unreported, nowMs: number) {
   const away = left.filter(({ processId }) => !replaced.includes(processId))
   return {

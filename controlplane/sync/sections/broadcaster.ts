@@ -64,8 +64,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     throw new Error('the database has an earlier configuration than this replica has read before')
   }
 
-  // Epoch and version of the configuration that was last sent to gateways. The configuration of the library may be
-  // newer, because submitted actions reload it too.
+  // Epoch and version of the configuration that was last sent to gateways. `library` may already hold a later
+  // configuration, because a submitted action also reloads `library`.
   let broadcast: StateOrder | null = null
   let notified: StateOrder | null = null
 
@@ -81,8 +81,8 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
   })
 
   async function refresh(): Promise<void> {
-    // Repeats the pass when a submitted action reloaded the library during the pass. Each pass begins with a read,
-    // because heartbeats stop when the last read is too old.
+    // Repeats the pass when a submitted action reloaded the configuration during the pass. Each pass begins
+    // with a read, because heartbeats stop when the last read is too old.
     do await readAndSend()
     while (!isSame(library.order, broadcast))
   }
@@ -93,15 +93,16 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     for (const peer of peerRegistry.peers.values()) {
       notifyReloaded()
       await prepare(peer)
-      // Skips a gateway that connected during the read and is not in the read configuration. Its greeting starts
-      // another read.
+      // Skips a gateway that connected during the read and is not in the read configuration. `greet` reads
+      // the configuration again for this gateway.
       if (!isUnread(peer)) send(peer)
       await pause()
     }
   }
 
   /**
-   * Calls `onReloaded` when the library was reloaded. A submitted action may reload the library between two slices.
+   * Calls `onReloaded` when the configuration was reloaded. A submitted action may reload the configuration
+   * between two slices.
    */
   function notifyReloaded(): void {
     if (isSame(library.order, notified)) return

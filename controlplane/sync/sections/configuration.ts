@@ -136,8 +136,8 @@ type Loaded = {
 }
 
 /**
- * Returns the entry of a connector. Returns two entries when only some Gateways of the connector may use the
- * organisation's token.
+ * Returns the configuration entry that gateways receive for a connector. Returns two entries when only some
+ * Gateways of the connector may use the organisation's token.
  */
 function boundEntries(
   row: ConnectorRow,

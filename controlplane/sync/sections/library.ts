@@ -14,8 +14,9 @@ import {
 import { completeInSlices } from './steps.ts'
 
 /**
- * Caches the section sets of all gateways as of the last read. Each set is built at its first use. An unchanged set
- * keeps its earlier version, because the gateway received the set with this version and reports it as applied.
+ * Caches the sections of all gateways as of the last read of the configuration. The sections of one receiver
+ * are a set. Each set is built at its first use. An unchanged set keeps its earlier version, because the
+ * gateway received the set with this version and reports it as applied.
  */
 export type SectionLibrary = {
   readonly version: number | null
@@ -122,10 +123,13 @@ function keyOf(gatewayId: string, protocol: number, agent: string | null): strin
   return `${gatewayId} ${protocol} ${agent ?? ''}`
 }
 
-/** Version and hashes of a set. The texts are omitted, because the receiver of the set may never connect again. */
+/**
+ * Version and hashes of a set of sections. The texts are omitted, because the receiver of the set may never
+ * connect again.
+ */
 type SectionVersion = Pick<SectionSet, 'version' | 'hashes'>
 
-/** Returns the versions of the sets whose gateway and agent are still in the configuration. */
+/** Returns the versions of the sets of sections whose gateway and agent are still in the configuration. */
 function stillInUse(
   sets: ReadonlyArray<readonly [key: string, set: SectionVersion | null]>,
   { gateways, agents }: Configuration,

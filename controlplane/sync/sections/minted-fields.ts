@@ -39,8 +39,8 @@ export function mintedFields(
 }
 
 /**
- * Returns the fields that state how tokens are narrowed to single requests. Returns no fields for a connector without
- * narrowed tokens.
+ * Returns the fields by which a gateway requests tokens that are narrowed to a single request. Returns no
+ * fields for a connector without narrowed tokens.
  */
 function narrowing(
   row: ConnectorRow,

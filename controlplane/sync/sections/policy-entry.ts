@@ -46,8 +46,9 @@ function neverInForce(row: PolicyRow): PolicyEntry | null {
 }
 
 /**
- * Returns the entry of the accepted text. An unreadable text gives an entry that denies the scope of the policy, or
- * null in mode `monitor`. A condition that cannot be compiled fails when it is evaluated.
+ * Returns the policy entry that gateways receive for the accepted text. An unreadable text gives an entry
+ * that denies the scope of the policy, or null in mode `monitor`. A condition that cannot be compiled fails
+ * when it is evaluated.
  */
 function inForce(row: PolicyRow, text: string): PolicyEntry | null {
   try {

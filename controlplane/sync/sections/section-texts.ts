@@ -11,7 +11,10 @@ export type Section = { readonly hash: string; readonly text: string }
 export type SectionTexts = {
   /** Returns the section with this content, in the form for a process of `protocol`. */
   sectionOf(name: string, content: unknown, protocol: number): Section
-  /** Returns the same section as `sectionOf`, in steps. */
+  /**
+   * Returns the same section as `sectionOf`, in steps, so that the caller can yield to the event loop between
+   * two steps.
+   */
   stepsOf(name: string, content: unknown, protocol: number): Steps<Section>
   /** The sections that were returned so far, by hash. */
   readonly sections: ReadonlyMap<string, Section>

@@ -40,7 +40,10 @@ export type Receiver = {
 export type SectionBuilder = {
   /** Builds the sections of a gateway for one receiver. Returns null when the configuration has no such gateway. */
   build(gatewayId: string, receiver: Receiver): SectionSet | null
-  /** Builds the same sections as `build`, in steps. */
+  /**
+   * Builds the same sections as `build`, in steps, so that the caller can yield to the event loop between two
+   * steps.
+   */
   stepsOf(gatewayId: string, receiver: Receiver): Steps<SectionSet | null>
 }
 

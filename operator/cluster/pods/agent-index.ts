@@ -5,7 +5,10 @@ type PodsByGateway = Map<string, Map<string, GovernedPod>>
 
 /** Index of the running pods by agent. */
 export type AgentIndex = {
-  /** Replaces a pod and returns the Gateways for which the text about a shared agent changed. */
+  /**
+   * Replaces the state `before` of a pod by the state `now`. Returns the Gateways for which the text about a
+   * shared agent changed. A shared agent runs under several Gateways.
+   */
   replace(key: string, before: GovernedPod | undefined, now: GovernedPod | undefined): readonly string[]
   gatewaysOf(agent: string): ReadonlyMap<string, ReadonlyMap<string, GovernedPod>>
   /** Returns a text for each agent of the Gateway that also runs under other Gateways. */
@@ -65,8 +68,8 @@ export function createAgentIndex(): AgentIndex {
 }
 
 /**
- * Returns a text that names the other Gateways of the agent, each with one pod; null unless the agent runs under this
- * Gateway and another.
+ * Returns a text that names the other Gateways of the agent, each with one pod; null unless the agent runs
+ * under this Gateway and another Gateway.
  */
 function sharedText(agent: string, gateway: string, gateways: PodsByGateway): string | null {
   if (!gateways.has(gateway) || gateways.size < 2) return null

@@ -8,7 +8,7 @@ export type PodFacts = {
   readonly governed: number
   readonly ready: number
   readonly cooperative: number
-  /** Namespaces of pods with `proxyEnv` whose label says that a NetworkPolicy isolates them. */
+  /** Namespaces of pods with `interception: proxyEnv` whose label says that a NetworkPolicy isolates them. */
   readonly isolatedIn: readonly string[]
   /** Number of captured pods whose programs change their user. */
   readonly changingUser: number
@@ -42,7 +42,7 @@ export type AdmittedPod = {
   readonly gateway: string
   /** `KIND NAME`; null for a pod without a controller. */
   readonly workload: string | null
-  /** True when the agent name must belong to this workload alone, also under the same Gateway. */
+  /** True when no other workload may use the agent name, not even under the same Gateway. */
   readonly isExclusive: boolean
 }
 
@@ -52,8 +52,8 @@ export type PodIndex = {
   set(key: string, pod: GovernedPod | undefined): ReadonlySet<string>
   factsOf(gateway: string): PodFacts
   /**
-   * Returns the namespaces in which pods with `proxyEnv` run, including pods that were injected before `interception`
-   * of their Gateway changed.
+   * Returns the namespaces in which pods with `interception: proxyEnv` run, including pods that were injected
+   * before this field of their Gateway changed.
    */
   proxiedNamespaces(): ReadonlySet<string>
   /** Returns the pods whose sidecar has started and is not ready. */
@@ -71,7 +71,7 @@ export type PodIndex = {
   agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
 }
 
-/** Time after which a sidecar that is not ready degrades its Gateway. */
+/** Time in milliseconds after which a sidecar that is not ready degrades its Gateway. */
 const NOT_READY_MS = 60_000
 
 export function createPodIndex(monotonicMs: () => number = () => performance.now()): PodIndex {

@@ -4,8 +4,8 @@ import type { Resource } from '../../live/use-resource.ts'
 import { ErrorNote } from './error-note.tsx'
 
 /**
- * Renders the data of a resource. Renders a skeleton before the first reply, and the error of a failed request. Every
- * request has a time limit, so that the skeleton does not stay.
+ * Renders the data of a resource. Renders a skeleton before the first reply, and the error of a failed
+ * request. Every request has a time limit, so the skeleton is always replaced.
  */
 export function Loaded<T>(props: { readonly of: Resource<T>; readonly children: (data: T) => ReactNode }) {
   const { data, error, reload } = props.of

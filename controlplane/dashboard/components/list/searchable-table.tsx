@@ -20,7 +20,7 @@ type Props<Row> = {
   readonly columns: readonly Column<Row>[]
   readonly note?: ((row: Row) => ReactNode) | undefined
   readonly actions?: ((row: Row) => ReactNode) | undefined
-  /** Plural of the rows, such as `agents`. */
+  /** Plural noun for the rows, such as `agents`. */
   readonly noun: string
   /** Name of the query parameter with the search text. Default: `q`. */
   readonly queryName?: string

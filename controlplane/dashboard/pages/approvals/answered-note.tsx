@@ -6,7 +6,7 @@ import { UntrustedText } from '../../components/text/untrusted-text.tsx'
 import { hrefOf } from '../../routing/page-location.ts'
 import { UndoButton } from './undo-button.tsx'
 
-/** Shows the result of an answer in place of its card, and keeps the keyboard focus there. */
+/** Shows the result of an answer in place of its card, and keeps the keyboard focus on this result. */
 export function AnsweredNote(props: {
   readonly card: ApprovalCard
   readonly approved: boolean

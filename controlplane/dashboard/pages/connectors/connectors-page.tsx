@@ -138,7 +138,7 @@ function Access({ row: { name, type } }: { readonly row: ConnectorView }) {
 /** Maximum number of hosts in a row of the table. */
 const MAX_HOSTS = 8
 
-/** Shows a host on its own line. A line break within the host follows a dot. */
+/** Shows a host on its own line. A long host is wrapped after a dot. */
 function Host({ name }: { readonly name: string }) {
   return (
     <div className="mono host">

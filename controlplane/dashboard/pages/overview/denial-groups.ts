@@ -2,7 +2,7 @@ import type { ActivityReply } from '../../../../core/wire/overview.ts'
 
 export type Denial = ActivityReply['denials'][number]
 
-/** Denials of one agent. `others`: number of denials that the list omits. */
+/** Denials of one agent. `others`: number of denials of the agent that the list omits. */
 export type DenialGroup = {
   readonly agent: string | null
   readonly count: number
@@ -11,7 +11,10 @@ export type DenialGroup = {
   readonly others: number
 }
 
-/** Denial from the API. During a rolling upgrade, a replica of an older version sends no `agent_count`. */
+/**
+ * A denial as the API returns it. During a rolling upgrade, a replica of an older version sends no
+ * `agent_count`.
+ */
 type Given = Omit<Denial, 'agent_count'> & Partial<Pick<Denial, 'agent_count'>>
 
 /** Groups denials by agent. The agent with the most denials comes first. */

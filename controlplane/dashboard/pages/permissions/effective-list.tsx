@@ -55,7 +55,10 @@ export function EffectiveList(props: {
   )
 }
 
-/** Shows the decision for another agent. Marks a decision that differs from the decision for the first agent. */
+/**
+ * Shows the decision for a compared agent. Marks a decision that differs from the decision for the selected
+ * agent.
+ */
 function Other({ action, of }: { readonly action: EffectiveAction; readonly of: ComparedAgent }) {
   const other = of.byType.get(action.type)
   if (other === undefined) return <span className="dim">unknown</span>

@@ -3,15 +3,15 @@
 -- roll-ups and deletes them in one transaction. Therefore in every snapshot of the database the roll-ups and the increments together
 -- are equal to the sums of the records, also for records that arrive late.
 
--- Returns the bucket of a latency in ms: bucket n has the latencies from 1.04^n to 1.04^(n + 1).
+-- Returns the number n of the bucket that contains a latency: bucket n contains the latencies from 1.04^n to 1.04^(n + 1) ms.
 create function latency_bucket(latency_ms double precision) returns smallint
 language sql immutable parallel safe
 return floor(ln(least(greatest(latency_ms, 0.001), 1e9)) / ln(1.04::double precision))::smallint;
 
--- Sums of one insert by minute. `action_type`, `host` and `reason` are null for a request that was not denied.
+-- Sums of the records of one insert, by minute. `action_type`, `host` and `reason` are null for a request that was not denied.
 create table traffic_increments (
   minute      timestamptz not null,
-  -- '' = none
+  -- '' = no namespace
   namespace   text not null,
   agent       text,
   decision    text not null,
@@ -22,16 +22,16 @@ create table traffic_increments (
   records     bigint not null,
   requests    bigint not null,
   last_at     timestamptz not null,
-  -- buckets of the records that did not wait for an approval
+  -- latency buckets of the records that did not wait for an approval, one element per record
   latencies   smallint[]
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
   autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 20000);
 
--- In all roll-ups, `step` is the length of a row in seconds, and `time` is its begin. Steps: 60, 900 and 3600.
+-- In all tables of roll-ups, a row covers `step` seconds from `time` on. Values of `step` in this table: 60, 900 and 3600.
 create table traffic_rollups (
   step        integer not null,
   time        timestamptz not null,
-  -- '' = none, null = the sums of all namespaces
+  -- '' = no namespace, null = the sums of all namespaces
   namespace   text,
   records     bigint not null,
   requests    bigint not null,
@@ -39,13 +39,13 @@ create table traffic_rollups (
   hold        bigint not null,
   deny        bigint not null,
   would_block bigint not null,
-  -- buckets of latencies, and the number of records in each
+  -- numbers of latency buckets, and the number of records in each of these buckets
   buckets     smallint[],
   counts      bigint[],
   unique nulls not distinct (step, time, namespace)
 ) with (fillfactor = 70);
 
--- Steps: 900 and 3600.
+-- Values of `step`: 900 and 3600.
 create table traffic_rollup_agents (
   step      integer not null,
   time      timestamptz not null,
@@ -59,12 +59,12 @@ create table traffic_rollup_agents (
   primary key (step, time, namespace, agent)
 ) with (fillfactor = 70);
 
--- Steps: 900 and 3600.
+-- Values of `step`: 900 and 3600.
 create table traffic_rollup_denials (
   step        integer not null,
   time        timestamptz not null,
   namespace   text not null,
-  -- SHA-256 of agent, action type, host and reason, whose texts can be longer than an index allows
+  -- SHA-256 of agent, action type, host and reason, because these texts can be longer than an index permits
   kind        bytea not null,
   agent       text,
   action_type text,
@@ -75,7 +75,7 @@ create table traffic_rollup_denials (
   primary key (step, time, namespace, kind)
 ) with (fillfactor = 70);
 
--- The roll-ups have no records with an earlier time. It is the end of the hour of this migration, unless the traffic log was empty.
+-- Time from which the roll-ups contain records: the end of the hour of this migration, or -infinity if the traffic log was empty.
 create table traffic_rollup_begin (begins_at timestamptz not null);
 create unique index traffic_rollup_begin_row on traffic_rollup_begin ((true));
 
@@ -100,11 +100,11 @@ end $$;
 create trigger traffic_increments after insert on traffic referencing new table as fresh
   for each statement execute function add_traffic_increments();
 
--- `create trigger` has locked the table against inserts, so that each record is either found here or counted by the trigger.
+-- `create trigger` has locked the table against inserts. Therefore each record is counted either below or by the trigger.
 insert into traffic_rollup_begin
   select case when exists (select from traffic) then date_trunc('hour', now(), 'UTC') + interval '1 hour' else '-infinity' end;
 
--- Records of gateways whose clock is fast.
+-- Counts records with a time after `begins_at`. Such records come from gateways whose clock is ahead.
 insert into traffic_increments
     (minute, namespace, agent, decision, would_block, action_type, host, reason, records, requests, last_at, latencies)
   select date_bin('1 minute', time, 'epoch'),
@@ -118,8 +118,8 @@ insert into traffic_increments
   from traffic where time >= (select begins_at from traffic_rollup_begin) group by 1, 2, 3, 4, 5, 6, 7, 8;
 
 -- Deletes the traffic log of all UTC days before `first_kept` with its roll-ups. Returns the number of deleted records. The count of
--- requests moves from the roll-ups to `maintenance.traffic_purged` in one transaction, so that their total never decreases: a record
--- that is inserted meanwhile leaves its increments, which the next call counts.
+-- requests moves from the roll-ups to `maintenance.traffic_purged` in one transaction, so that the total of both never decreases. A
+-- record that is inserted during the call leaves an increment, which the next call counts.
 create function purge_traffic(first_kept date) returns bigint
 language plpgsql set search_path = public as $$
 declare
@@ -128,7 +128,7 @@ declare
   pending record;
   earlier record;
 begin
-  -- Only one transaction moves increments to the roll-ups or deletes both.
+  -- The lock permits only one transaction at a time that moves increments to the roll-ups or deletes increments and roll-ups.
   perform pg_advisory_xact_lock(7245118022);
   with gone as (delete from traffic_rollups where time < before returning *)
     select coalesce(sum(records), 0)::bigint as records, coalesce(sum(requests), 0)::bigint as requests into rolled_up
@@ -144,9 +144,9 @@ begin
   return rolled_up.records + pending.records + earlier.records;
 end $$;
 
--- Drops whole days and deletes their rows in the default partition. Returns the number of dropped tables. The lock of `drop table`
--- blocks all uses of the traffic log, also while it is awaited: a wait ends after 100 ms, which releases the locks of all days, and
--- the next attempt begins 200 ms later.
+-- Drops the partitions of whole days, and deletes rows of these days in the default partition. Returns the number of dropped tables.
+-- The lock of `drop table` blocks all uses of the traffic log, even while the function waits for the lock. Therefore an attempt ends
+-- after a wait of 100 ms and releases the locks of all days. The next attempt begins 200 ms later.
 create function drop_traffic_days(first_kept date) returns integer
 language plpgsql set search_path = public as $$
 declare
@@ -178,7 +178,7 @@ begin
   return dropped;
 end $$;
 
--- Called by replicas of earlier versions, which count the records themselves.
+-- Replicas of earlier versions call this function, and count the deleted records themselves.
 create or replace function drop_traffic_before(first_kept date) returns integer
 language plpgsql set search_path = public as $$
 declare

@@ -8,7 +8,10 @@ import { cancelNonces } from '../tokens/nonce-store.ts'
 export type ActionCancellation = {
   /** Invalidates the unused, unexpired decision tokens of these actions. Returns the ids of the affected actions. */
   cancelTokens(q: Query, actIds: readonly string[]): Promise<readonly string[]>
-  /** Cancels the actions that are pending approval, or allowed with an unused token. Leaves all others unchanged. */
+  /**
+   * Cancels the actions that are pending approval, or allowed with an unused token. Leaves all other actions
+   * unchanged.
+   */
   cancel(q: Query, actIds: readonly string[]): Promise<void>
 }
 
@@ -18,8 +21,8 @@ export const actionCancellation: ActionCancellation = {
 }
 
 /**
- * Cancels an approved action whose decision token was not used yet, and notifies its webhook. Returns false if the
- * token was used or has expired. The caller records the event.
+ * Cancels an approved action whose decision token was not used yet, and notifies its webhook. Returns false
+ * if the token was used or has expired. The caller records the audit event.
  */
 export type CancelApprovedAction = (q: Query, actId: string) => Promise<boolean>
 

@@ -6,8 +6,8 @@ import type { ActionRulesSource } from '../rules.ts'
 import { type Evaluated, type EvaluationDeps, evaluateAction } from '../submission/evaluation.ts'
 
 /**
- * Returns a hash of the rules that decided the action, and of the gateway and connectors for it. An approval of the
- * action is valid only while this hash is unchanged.
+ * Returns a hash of the rules that decided the action, and of the gateway and connectors that may execute it.
+ * An approval of the action is valid only while this hash is unchanged.
  */
 export function actionBinding({
   decision,

@@ -37,8 +37,9 @@ export function outcomeOf({ ok, status, result, error }: ResultBody): Outcome {
 }
 
 /**
- * Stores the state of the action and the audit event in the caller's transaction. Returns false when the action already
- * has an outcome, because the first of two reports applies. Responses of upstreams are not stored.
+ * Stores the state of the action and the audit event in the caller's transaction. Returns false when the
+ * action already has an outcome, because only the first reported outcome counts. Responses of upstreams are
+ * not stored.
  */
 export async function recordExecution(
   q: Query,

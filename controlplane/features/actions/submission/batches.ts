@@ -24,10 +24,10 @@ export type Batch = { readonly batchId: string; readonly items: readonly BatchIt
 const MAX_ROUNDS = 8
 
 /**
- * Decides the actions of a batch under one version of the rules and stores all of them in one statement. A batch opens
- * no approvals: an action that needs an approval is denied, and the reason of its decision says so. An action whose
- * evaluation fails is denied and does not affect the others. Throws `rate_limited` when the agent exceeds the limit of
- * refused actions per minute.
+ * Decides the actions of a batch under one version of the rules and stores all of them in one statement. A
+ * batch opens no approvals: an action that needs an approval is denied, and the reason of its decision says
+ * so. An action whose evaluation fails is denied and does not affect the other actions. Throws `rate_limited`
+ * when the agent exceeds the limit of refused actions per minute.
  */
 export function createSubmitBatch(
   deps: SubmissionDeps,

@@ -19,7 +19,10 @@ export async function takeIdempotencyKey(
   return rows[0]
 }
 
-/** Stores the reply; call it in the transaction of `takeIdempotencyKey`. Replaces a reply older than 24 hours. */
+/**
+ * Stores the reply for the idempotency key. Replaces a reply older than 24 hours. Must be called in the
+ * transaction of `takeIdempotencyKey`.
+ */
 export async function putIdempotencyKey(
   q: Query,
   { orgId, agentId, key }: IdempotencyKey,

@@ -10,7 +10,10 @@ export type SigningKeyRow = {
   readonly privateKey: Sealed
 }
 
-/** Lists the keys that are not retired, newest first. Waits while another replica creates the first key. */
+/**
+ * Lists the keys that are not retired, newest first. If another replica is creating the first key, waits
+ * until that transaction ends.
+ */
 export async function listSigningKeys(q: Query): Promise<readonly SigningKeyRow[]> {
   await q.query('lock table signing_keys in share row exclusive mode')
   const { rows } = await q.query<SigningKeyRow>(

@@ -22,8 +22,8 @@ export type ConfirmAnswerDeps = {
 }
 
 /**
- * Creates the confirmation of stored answers. The API server confirms users of the cluster. The identity provider
- * confirms accounts if their last confirmation is older than five minutes.
+ * Creates the function that confirms stored answers. The API server confirms users of the cluster. The
+ * identity provider confirms accounts if their last confirmation is older than five minutes.
  */
 export function createConfirmAnswer({ db, hasAnswerRight, confirmAccess }: ConfirmAnswerDeps): ConfirmAnswer {
   return async (answer, namespace) => {

@@ -7,14 +7,14 @@ export type HoldingRule =
   | { readonly name: null; readonly problem: 'several' | 'none' }
 
 /**
- * Returns the name of the rule by which a policy holds a request. This is the rule that the card names, otherwise the
- * only rule that requires approval of these groups. `problem` states whether several rules, or none, require approval of
- * these groups.
+ * Returns the name of the rule by which a policy holds a request. If the card names a rule of this policy,
+ * returns this rule. Otherwise returns the only rule that requires approval of the same groups. `problem`
+ * states that several rules, or none, require approval of these groups.
  *
  * @param policyYaml Text of the policy.
- * @param holding Entry of the policy in `held_by` of the card. Its `rule` is the label of the policy, as in
- * `matchedRule`.
- * @param matchedRule Label `policy: rule` of the rule that determined the decision; null if the card names no rule.
+ * @param holding Entry of the policy in the field `held_by` of the card. `rule` is the label of the policy,
+ * which `matchedRule` contains too.
+ * @param matchedRule `label: rule` for the rule that determined the decision; null if the card names no rule.
  */
 export function holdingRule(
   policyYaml: string,

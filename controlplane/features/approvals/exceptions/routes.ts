@@ -7,7 +7,9 @@ import { requireAdditionalRight } from '../../../http/auth/rights.ts'
 import { type Route, route } from '../../../http/route.ts'
 import type { PolicyExceptions } from './service.ts'
 
-/** Returns the route that proposes exceptions of the policies that hold a request. The route stores nothing. */
+/**
+ * Returns the route that proposes exceptions from the policies that hold a request. The route stores nothing.
+ */
 export function createExceptionRoutes(deps: {
   readonly policyExceptions: PolicyExceptions
 }): readonly Route[] {

@@ -27,7 +27,6 @@ export type PolicyExceptionsDeps = {
 }
 
 export type AskedExceptions = {
-  /** Id of the approval. */
   readonly id: string
   readonly target: ExceptionTarget
   /** Namespaces in which the caller may read approvals. */

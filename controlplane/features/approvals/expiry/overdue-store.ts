@@ -14,7 +14,7 @@ export async function expireOverdue(q: Query): Promise<readonly ApprovalRow[]> {
   return rows
 }
 
-/** Returns whether an approval is pending, overdue ones included. */
+/** Returns whether any approval is pending, including approvals that are overdue but not expired yet. */
 export async function hasPending(q: Query): Promise<boolean> {
   const { rows } = await q.query<{ found: boolean }>(
     "select exists(select 1 from approvals where status = 'pending') as found",

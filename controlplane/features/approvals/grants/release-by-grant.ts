@@ -12,8 +12,8 @@ import { detailsOf } from './make-grant.ts'
 import { type GrantKey, type GrantRow, takeGrant } from './store.ts'
 
 /**
- * Returns the facts of a hold that a covering grant must match. Returns undefined for a hold that no grant can
- * release.
+ * Returns the properties of a hold that a covering grant must have. Returns undefined for a hold that no
+ * grant can release.
  */
 export function grantKey({
   body,

@@ -101,7 +101,10 @@ export async function insertGrant(q: Query, row: GrantInput): Promise<GrantRow> 
   return onlyRow(rows)
 }
 
-/** Facts of a held request that a covering grant must match. `heldBy`: in the order of `orderedHeldBy`. */
+/**
+ * Properties of a held request that must equal those of a covering grant. `heldBy`: in the order of
+ * `orderedHeldBy`.
+ */
 export type GrantKey = Pick<
   GrantInput,
   'gatewayId' | 'agent' | 'claimUid' | 'actionType' | 'connectorName' | 'target' | 'parameters' | 'query'
@@ -200,7 +203,7 @@ export async function listGrants(q: ScopedQuery): Promise<readonly GrantRow[]> {
   )
 }
 
-/** Returns a grant of an agent in the namespaces. */
+/** Returns the grant with this id if its agent is in the namespaces of the caller; otherwise undefined. */
 export async function getGrant(q: ScopedQuery, id: string): Promise<GrantRow | undefined> {
   const [row] = await q.rows<GrantRow>(
     [id],

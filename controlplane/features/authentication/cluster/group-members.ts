@@ -10,8 +10,8 @@ import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 export type GroupsNamed = { readonly namespace: string; readonly spec: unknown }
 
 /**
- * Cache that contains, for approver groups without accounts, whether RBAC lets the group answer approvals. The
- * members of such a group are known only to the authenticator of the cluster.
+ * Cache of reviews by the cluster: whether RBAC lets an approver group without accounts answer approvals.
+ * Only the authenticator of the cluster knows the members of such a group.
  */
 export type GroupMembers = {
   /**

@@ -31,7 +31,7 @@ export function checkCard(click: Click, row: CardRow | undefined): CheckedCard {
   return { approvalId, nonceSha256: sha256(click.nonce) }
 }
 
-/** Reports whether the message contains the button that was clicked. */
+/** Reports whether the message still contains the clicked button, with the same value. */
 function bears({ message, nonce, approved }: Click): boolean {
   const blocks: unknown = message['blocks']
   const elements = (Array.isArray(blocks) ? blocks : []).flatMap((block: unknown) =>

@@ -19,8 +19,8 @@ export class Rereads implements Disposable {
   }
 
   /**
-   * Replaces the tracked Connectors. The source of a new Connector with an environment variable is due at once, and a
-   * file is due after its first poll.
+   * Replaces the tracked Connectors. For a new Connector, an environment variable must be read at once, and a
+   * file after its first poll.
    */
   follow(connectors: readonly ConnectorRow[]): void {
     const variables = connectors.filter(({ spec }) => spec.credential?.env !== undefined)

@@ -63,7 +63,10 @@ type Exchange = {
   readonly disposed: AbortSignal
 }
 
-/** Exchanges the secret of a Connector unless another replica has claimed it, and stores the result or the failure. */
+/**
+ * Exchanges the stored secret of a Connector for a short-lived secret, unless another replica has claimed the
+ * exchange, and stores the result or the failure.
+ */
 export async function exchangeSecret(
   deps: ExchangeDeps,
   { connector, source, reread, disposed }: Exchange,
@@ -73,7 +76,7 @@ export async function exchangeSecret(
   const place = { connectorId: connector.id, orgId, sourceHash: source.hash, isForced }
   const row = await db.tx((q) => claimMinted(q, place))
   if (row === null) return
-  // Must precede the read of the source, because a change during the read requires another read.
+  // `done` must be called before the source is read, because a change during the read requires another read.
   reread.done(connector.id)
   const claimed = { connector, source, row }
   const sinceMs = performance.now()
@@ -158,7 +161,8 @@ async function storeSuccess(
       const details = { change: 'credential.minted', connector: name, serial, expires_at: expires }
       await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
     }
-    // No new version when a source without an expiry returned the same secret again: gateways and pages show no change.
+    // The version does not rise when a source without an expiry returned the same secret again, because
+    // nothing changes for gateways and pages.
     if (isNew || expires !== null || row.error !== null) await bumpVersion(q)
   })
 }

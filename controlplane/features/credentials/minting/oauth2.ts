@@ -18,7 +18,10 @@ const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 type Grant = OAuth2Spec['grant']
 
-/** The secret that the whole stored value is when it is not a JSON object, by OAuth 2 grant. */
+/**
+ * Kind of the stored secret, by OAuth 2 grant type, when the stored value is the secret itself and not a JSON
+ * object of several secrets.
+ */
 const ONLY = {
   client_credentials: 'client_secret',
   refresh_token: 'refresh_token',

@@ -106,14 +106,17 @@ type Refreshing = {
   readonly reread: Rereads
 }
 
-/** Starts the exchange of every secret that is due. Returns the milliseconds until the next exchange is due. */
+/**
+ * Starts every exchange of a stored secret for a short-lived secret that is due. Returns the milliseconds
+ * until the next exchange is due.
+ */
 async function refreshDue({ db, keyring }: ExchangeDeps, { start, reread }: Refreshing): Promise<number> {
   const connectors = (await listConnectors(db)).filter((row) => hasMinted(row) && row.credential !== null)
   reread.follow(connectors)
   if (connectors.length === 0) return IDLE_MS
   const minted = await listMinted(db)
   const waits = connectors.map((connector) => {
-    // The secret is not minted before the first poll of its file. That poll wakes the refresher.
+    // The secret is not minted before its file was polled for the first time. The poll wakes the refresher.
     if (reread.isPending(connector)) return IDLE_MS
     const source = sourceOf(keyring, connector)
     const row = minted.get(connector.id)

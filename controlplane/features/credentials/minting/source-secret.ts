@@ -10,8 +10,8 @@ const Secrets = z.strictObject({
 export type SourceSecrets = z.infer<typeof Secrets>
 
 /**
- * Parses the stored value: either a JSON object of secrets, or the text of the one secret whose name is `only`.
- * Throws a `MintError` for an invalid object; its message does not contain the value.
+ * Parses the stored value: either a JSON object of secrets, or the plain text of a single secret, whose name
+ * is `only`. Throws a `MintError` for an invalid object; its message does not contain the value.
  */
 export function readSourceSecrets(value: string, only: keyof SourceSecrets): SourceSecrets {
   if (!value.trimStart().startsWith('{')) return { [only]: value.trim() }

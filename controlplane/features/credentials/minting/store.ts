@@ -11,10 +11,10 @@ const CLAIM_MS = 15_000
 const MAX_REFUSALS = 9
 
 /**
- * Claims the exchange of a Connector for this replica. Returns null when another replica has claimed the exchange, or
- * when the exchange is not due. The exchange becomes due by its time, by a changed `sourceHash` (specification or
- * stored secret), or by `isForced`. The lock on the Connector serialises the claim with a transaction that deletes
- * the row (`deleteUnminted`).
+ * Claims for this replica the exchange of the stored secret of a Connector for a short-lived secret. Returns
+ * null when another replica has claimed the exchange, or when the exchange is not due. The exchange becomes
+ * due by its time, by a changed `sourceHash` (specification or stored secret), or by `isForced`. The lock on
+ * the Connector serialises the claim with a transaction that deletes the row (`deleteUnminted`).
  */
 export async function claimMinted(
   q: Query,
@@ -142,7 +142,7 @@ export async function storeMintFailure(
   return rows.length > 0
 }
 
-/** Makes the exchanges of these Connectors due now. */
+/** Makes the exchange of the stored secret for a short-lived secret due now, for each of these Connectors. */
 export async function makeDue(q: Query, connectorIds: readonly string[]): Promise<void> {
   await q.query('update minted_credentials set due_at = now() where connector_id = any($1::text[])', [
     connectorIds,
@@ -163,9 +163,10 @@ const MIN_AGE_MS = 10_000
 const MAX_MIN_AGE_MS = 3_600_000
 
 /**
- * Makes the exchange of the secret with the number `serial` due now. Returns null when the last exchange failed, when
- * the secret is below its minimum age or is not the current one, and when the Connector does not serve the Gateway. A
- * refusal of a secret whose exchange is due already (`wasDue`) is not counted.
+ * Makes the replacement of the short-lived secret with the number `serial` due now. Returns null when the
+ * last exchange failed, when the secret is below its minimum age or is not the current one, and when the
+ * Connector does not serve the Gateway. A refusal of a secret whose exchange is due already (`wasDue`) is not
+ * counted.
  */
 export async function makeRefusedDue(
   q: Query,

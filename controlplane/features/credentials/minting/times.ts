@@ -9,7 +9,10 @@ export const MIN_LIFETIME_MS = 1_000
  * version of the configuration.
  */
 const MIN_DUE_MS = 500
-/** Lifetime in milliseconds below which the replacement is due after a smaller part of the lifetime. */
+/**
+ * A secret with a lifetime below this number of milliseconds is replaced after a smaller part of its lifetime
+ * (see `timesOf`).
+ */
 const SHORT_LIFETIME_MS = 60_000
 const RETRY = { firstMs: 500, maxMs: 15_000 }
 
@@ -39,8 +42,8 @@ export function timesOf(
 const REREAD_MS = 300_000
 
 /**
- * Returns no expiry and a jittered read interval, for a secret that is valid until its source changes. `random` is
- * between 0 and 1.
+ * Returns the times of a secret that is valid until its source changes: no expiry, and a jittered interval
+ * after which the source is read again. `random` is between 0 and 1.
  */
 export function timesWithoutExpiry(random: number): { readonly expiresInMs: null; readonly dueInMs: number } {
   return { expiresInMs: null, dueInMs: REREAD_MS * (0.75 + random / 4) }

@@ -99,7 +99,10 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
   })
 }
 
-/** Sends the response head at once and returns the raw response. Lines of JSON follow until the stream closes. */
+/**
+ * Sends the head of the response at once and returns the raw response. The caller writes lines of JSON to it
+ * until the stream closes.
+ */
 function takeOver(reply: FastifyReply): FastifyReply['raw'] {
   reply.hijack()
   const { raw } = reply
@@ -238,8 +241,8 @@ function isStop(body: CommandBody): boolean {
 }
 
 /**
- * Reply to commands from a sidecar. A sidecar runs in the pod of a tenant; commands for its Gateway must go to the
- * control plane instead.
+ * Reply to commands from a sidecar. A sidecar runs in the pod of a tenant, so it may not run commands for its
+ * Gateway; users send such commands to the control plane.
  */
 const NOT_IN_A_POD = {
   status: 403,

@@ -27,9 +27,9 @@ export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] 
 }
 
 /**
- * Removes from a change set those unreadable documents that may be the new text of an object in force of the same
- * file. The object then stays in force. For each file, removes at most as many documents as the file has objects in
- * force that the change set does not contain.
+ * Removes unreadable documents from a change set if they may be new texts of objects in force of the same
+ * file. These objects then stay in force. For each file, removes at most as many documents as the file has
+ * objects in force that are missing in the change set.
  */
 export function explain(body: ChangeSetBody, known: readonly ObjectState[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
@@ -61,9 +61,9 @@ function isInForce({ accepted, inForce }: ObjectState): boolean {
 }
 
 /**
- * Returns the states with which the change set is compared. Reads the states of all objects when the change set lists
- * every object of its source or contains a document without a name; otherwise only the states of the objects that the
- * change set removes.
+ * Returns the stored states of the objects with which the change set is compared. Reads the states of all
+ * objects when the change set lists every object of its source or contains a document without a name;
+ * otherwise only the states of the objects that the change set removes.
  */
 export async function statesFor(
   { q, objects }: ApplyContext,
@@ -176,7 +176,7 @@ export function rowOfPush(
   return { ...key, uid, generation, source, managedBy, accepted: false, reasons: [], stored }
 }
 
-/** Returns the position of the manifest, as far as the operator reports it. */
+/** Returns the file and lines of the manifest, if the operator reports them. */
 function placeOf({ origin, lines }: PushBody): Pick<ManifestRow['stored'], 'origin' | 'lines'> {
   return { ...(origin === undefined ? {} : { origin }), ...(lines === undefined ? {} : { lines }) }
 }

@@ -18,7 +18,7 @@ import type { ConnectorInput } from '../../connectors/store.ts'
 import { namespaceOf } from '../../gateways/binding.ts'
 import type { ApplyContext, ManifestObject } from './context.ts'
 
-/** The row of a Connector object, without what is stored beside its specification. */
+/** Row of a Connector object without its credential and its lost domains. */
 export type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 
 /**
@@ -39,7 +39,7 @@ export async function botProblems(
   }
 }
 
-/** Lists why the specification of the object cannot be applied. */
+/** Returns the reasons why the specification of the object cannot be applied. */
 export function problemsOf(
   { spec, name, source }: Candidate,
   row: ConnectorRow | undefined,
@@ -67,7 +67,7 @@ function plaintextProblem(spec: Candidate['spec']): string | null {
   return isExposed ? PLAINTEXT_CREDENTIAL : null
 }
 
-/** Lists the hosts of the object that another Connector of the same gateway has. */
+/** Returns the hosts of the object that another Connector of the same gateway already governs. */
 export function overlapsOf(candidate: Candidate, others: readonly ConnectorRow[]): readonly string[] {
   return findOverlaps(candidate, others).map(
     ({ domain, connector }) =>

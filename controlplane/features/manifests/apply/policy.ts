@@ -110,8 +110,9 @@ type Refused = {
 }
 
 /**
- * Refuses a policy. The last accepted text stays in force. Without such a text, all actions in the scope of the policy
- * are denied: a mistake in a policy must not admit requests that the intended policy would refuse.
+ * Refuses a policy. The last accepted text stays in force. Without such a text, all actions in the scope of
+ * the policy are denied: a mistake in a manifest must not admit requests that the policy without the mistake
+ * would refuse.
  */
 async function refuse(
   context: ApplyContext,

@@ -93,7 +93,10 @@ type GatewayReads = {
   gateways(namespace: string, refs: readonly GatewayRef[] | undefined): Promise<readonly BindableGateway[]>
   gatewaysWithIds(ids: readonly string[]): Promise<readonly BindableGateway[]>
   allGateways(): Promise<readonly BindableGateway[]>
-  /** Invalidates the cached row of a Gateway. `isBinding`: the change affects which objects the Gateway admits. */
+  /**
+   * Invalidates the cached row of a Gateway. `isBinding`: true if the change affects which objects the
+   * Gateway admits.
+   */
   gatewayChanged(name: string, change: { readonly isBinding: boolean }): void
   gatewayDeleted(name: string): void
   /** Returns the names of the Gateways whose admission of objects changed in this transaction. */

@@ -3,7 +3,7 @@ import { ChaperoneError } from '../../../../core/errors.ts'
 import type { ReplayReply } from '../../../../core/wire/policies.ts'
 import type { PolicyTestResult } from '../../policies/rows.ts'
 
-/** A policy with the changes of a refused edit. A removed policy has no effect on decisions. */
+/** A policy with the changes of a refused edit. A policy that the edit removes has no effect on decisions. */
 export type EditedPolicy = {
   readonly id: string
   /** False for a policy that the edit would have created. */

@@ -14,7 +14,7 @@ export type ClaimOf = (name: string) => Claim
 /** Domains that a connector lost to another connector, by the id of the Gateway. */
 export type LostDomains = Readonly<Record<string, readonly string[]>>
 
-/** Result of the host conflicts of one connector at its Gateways. */
+/** Outcome for one connector of its conflicts over hosts with other connectors, at its Gateways. */
 export type Contest = {
   /** Gateways at which the connector governs at least one host. */
   readonly won: readonly BindableGateway[]

@@ -43,9 +43,7 @@ export function isLost({ gateways, lost }: Binding): boolean {
   return gateways.length === 0 && lost.length > 0
 }
 
-/**
- * Returns the names of the Gateways to which the policy is bound. Null means that the policy applies to all Gateways.
- */
+/** Returns the names of the Gateways to which the policy is bound. Null means all Gateways. */
 export function boundNames({ gateways, lost }: Binding): readonly string[] | null {
   return gateways.length + lost.length === 0 ? null : namesOf(gateways)
 }

@@ -8,8 +8,8 @@ export type CheckPolicy = (yaml: string) => CheckedPolicy
 const MAX_TEXTS = 2_000
 
 /**
- * Caches check results by text, because a change of another object often causes the same policies to be applied again
- * with unchanged text.
+ * Caches check results by text, because a change of another object often causes policies with unchanged text
+ * to be applied again.
  */
 export function createPolicyChecks(
   knownAction: (type: string) => KnownAction | null,

@@ -9,7 +9,7 @@ export type Notice = {
   /** Time of the attempt, by the clock of the database. */
   readonly at: Date
   readonly title: string
-  /** Facts of the approval, without its parameters. */
+  /** Labelled values of the approval card, without the parameters of the request. */
   readonly facts: readonly (readonly [label: string, value: string])[]
   /** URL of the card in the dashboard; null without PUBLIC_URL. Opening the URL does not answer the approval. */
   readonly link: string | null

@@ -33,7 +33,10 @@ export function createHoldWebhookChannel(deps: {
 
 type Approval = Parameters<Channel<WebhookSettings>['send']>[1]['approval'] & {}
 
-/** Facts of the approval. Parameters, headers and the body stay in the dashboard. */
+/**
+ * Returns the fields of the approval that the webhook contains. Parameters, headers and the body of the
+ * request are shown in the dashboard only.
+ */
 function factsOf(card: Approval) {
   return {
     id: card.id,

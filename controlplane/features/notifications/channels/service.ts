@@ -83,7 +83,7 @@ export type ChannelsDeps = {
   readonly dashboardUrl: string | null
 }
 
-/** Channels whose settings are not stored here: Slack has the settings of the chat, Web Push has none. */
+/** Channels for which no settings are stored: Slack uses the settings of the chat, Web Push has none. */
 const HAS_NO_SETTINGS: ReadonlySet<ChannelName> = new Set(['slack', 'web_push'])
 
 /** Names of the settings whose values are masked in replies. */

@@ -12,13 +12,14 @@ export type TrafficRollupOptions = {
 }
 
 /**
- * Milliseconds between two runs. A longer time costs less for each record, because a run then adds more increments
- * to a row at once; but pages read more increments.
+ * Milliseconds between two runs. After a longer time, a run adds more increments to each row, so a record
+ * costs less. However, pages then read more increments.
  */
 const EVERY_MS = 30_000
 /**
- * Limits of a transaction, whose statement takes 3 to 5 s at these limits on two busy cores. Without a limit of records, the
- * increments of a backlog or of a restored backup exceed the statement timeout of 60 s, and each run fails alike.
+ * Limits of one transaction. At these limits, its statement takes 3 to 5 s on two busy cores. Without the
+ * limit of records, the increments of a backlog or of a restored backup exceed the statement timeout of 60 s,
+ * and every run fails.
  */
 const LIMITS = { increments: 10_000, records: 50_000 }
 

@@ -8,8 +8,8 @@ import { onlyRow } from '../../../db/rows.ts'
 const LOCK = 7_245_118_022
 
 /**
- * SQL for the sums of increments. Requests with a decision that this version does not define count only in
- * `requests`.
+ * SQL for the sums of increments. Requests with a decision that this version does not define are counted only
+ * in `requests`.
  */
 const sumOf = (decision: string) =>
   `coalesce(sum(requests) filter (where decision = '${decision}'), 0)::bigint`

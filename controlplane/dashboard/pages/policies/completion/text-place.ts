@@ -126,7 +126,10 @@ function readValue(text: string, offset: number, frames: readonly Frame[]): Read
   return { frames: end.frames, place: placeIn(end.frames, typed) }
 }
 
-/** Only a quote at the beginning of a value is a quote of YAML. */
+/**
+ * Returns the state after a quoted string. The quotes are part of the YAML syntax only if the string begins
+ * the value.
+ */
 function afterQuoted(reading: Reading, text: string, at: number, token: string): Reading {
   if (reading.isOver || text.slice(reading.start, at).trim() !== '') return reading
   const quote = token.startsWith('"') ? '"' : "'"

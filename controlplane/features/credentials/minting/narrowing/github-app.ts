@@ -15,7 +15,7 @@ type Installation = z.infer<typeof Installation>
 
 export type NarrowRequest = Omit<MintRequest, 'rotated'> & {
   readonly need: TokenNeed
-  /** Identifies the specification and the stored secret. */
+  /** Hash that identifies the specification and the stored secret. */
   readonly sourceHash: string
 }
 
@@ -118,7 +118,7 @@ type Issuing = {
   readonly call: AppCall
   readonly app: GithubAppSpec
   readonly need: TokenNeed
-  /** Identifies the specification and the stored secret. */
+  /** Key that identifies the specification and the stored secret. */
   readonly key: string
 }
 
