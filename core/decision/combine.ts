@@ -135,7 +135,11 @@ export function withReach(decision: Decision, reach: Decision | undefined): Deci
   return {
     ...decision,
     verdict: isStricter ? verdict : decision.verdict,
-    ...{ would, reason, source, remedy: undefined, decisive: undefined },
+    would,
+    reason,
+    source,
+    remedy: undefined,
+    decisive: undefined,
     requiredGroups: isStricter ? [] : decision.requiredGroups,
   }
 }

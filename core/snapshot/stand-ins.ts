@@ -131,7 +131,8 @@ export const standInForPolicy: StandInMaker<PolicyEntry> = (raw, fields) => {
   const warning = sentence(`Policy "${name}"`, fields, 'everything in its scope is denied')
   const entry: PolicyEntry = {
     ...denial(name, warning, document.scope),
-    ...{ id, version },
+    id,
+    version,
     ...(agentsOf === undefined ? {} : { agentsOf }),
     ...(tier === undefined || tier === 'installation' ? {} : { tier }),
   }
@@ -147,8 +148,12 @@ export const standInForGateway: StandInMaker<GatewaySection> = (raw, fields) => 
   const warning = sentence(`Gateway "${name}"`, fields, 'everything is denied')
   const entry = GatewaySection.parse({
     ...read.data,
-    ...{ enforcementLevel: 'full_enforce', defaultDecision: 'deny' },
-    ...{ egress: {}, rateLimit: {}, approvals: {}, failurePolicy: {} },
+    enforcementLevel: 'full_enforce',
+    defaultDecision: 'deny',
+    egress: {},
+    rateLimit: {},
+    approvals: {},
+    failurePolicy: {},
   })
   return { entry, denial: denial(`gateway ${name}`, warning, {}), warning, closesEgress: true }
 }
@@ -166,7 +171,11 @@ export function isDenialOfEntry({ id }: Pick<PolicyEntry, 'id'>): boolean {
 function denial(name: string, warning: string, scope: Partial<PolicyScope>): PolicyEntry {
   const rule = { name: NOT_UNDERSTOOD, conditions: [], decision: 'deny' as const, approver_groups: [] }
   return {
-    ...{ id: ID_PREFIX + name, name, version: 1, priority: INVALID_PRIORITY, mode: 'enforce' as const },
+    id: ID_PREFIX + name,
+    name,
+    version: 1,
+    priority: INVALID_PRIORITY,
+    mode: 'enforce' as const,
     document: {
       scope: { ...EVERYTHING, ...scope },
       rules: [{ ...rule, reason: warning.slice(0, MAX_REASON) }],

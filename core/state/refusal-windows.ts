@@ -218,8 +218,14 @@ function isReserved(
 }
 
 const NOTHING: RefusalTally = {
-  ...{ count: 0, first: '', last: '', distinct_targets: 0, more_targets: false },
-  ...{ targets: [], reasons: {}, actions: {} },
+  count: 0,
+  first: '',
+  last: '',
+  distinct_targets: 0,
+  more_targets: false,
+  targets: [],
+  reasons: {},
+  actions: {},
 }
 
 function emptyClass<T>(): RefusalClass<T> {

@@ -154,7 +154,9 @@ function recordEvents(events: EventRecorder, { pod, cause }: Lost): void {
 
 function noteOf(whose: string, why: string) {
   return {
-    ...{ type: 'Warning' as const, reason: 'SidecarNotConnected', action: 'Connect' },
+    type: 'Warning' as const,
+    reason: 'SidecarNotConnected',
+    action: 'Connect',
     note: `The sidecar of ${whose} has no connection to the control plane, so the pod does not become ready: ${why}`,
   }
 }

@@ -105,8 +105,10 @@ async function write({ client, signal }: GrantsDeps, grant: GrantObject): Promis
     query: { fieldManager: FIELD_MANAGER, force: true },
     contentType: 'application/apply-patch+yaml',
     body: {
-      ...{ apiVersion: API_VERSION, kind: 'Permission' },
-      ...{ metadata: { namespace, name, labels, annotations }, spec },
+      apiVersion: API_VERSION,
+      kind: 'Permission',
+      metadata: { namespace, name, labels, annotations },
+      spec,
     },
     signal,
   })

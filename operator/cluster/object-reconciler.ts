@@ -127,7 +127,9 @@ function recordCaptureFailures({ events }: ObjectReconcilerDeps, gateway: Gatewa
     void events.record(
       { apiVersion: 'v1', kind: 'Pod', metadata },
       {
-        ...{ type: 'Warning', reason: 'CaptureFailed', action: 'Capture' },
+        type: 'Warning',
+        reason: 'CaptureFailed',
+        action: 'Capture',
         note: `The agent of this pod does not start, because its traffic cannot be captured: ${reason}`,
       },
     )

@@ -61,7 +61,9 @@ export async function watchSecret(deps: SecretWatchDeps): Promise<void> {
   const { namespace, name } = splitKey(key)
   const [least, most] = timing.watchS
   const query = {
-    ...{ watch: true, allowWatchBookmarks: true, fieldSelector: `metadata.name=${name}` },
+    watch: true,
+    allowWatchBookmarks: true,
+    fieldSelector: `metadata.name=${name}`,
     timeoutSeconds: Math.round(least + (most - least) * Math.random()),
   }
   const ended = new AbortController()

@@ -29,7 +29,9 @@ export type SecretCounts = {
 }
 
 export const NO_SECRETS: SecretCounts = {
-  ...{ watched: 0, unreadable: { missing: 0, forbidden: 0, unreadable: 0 }, ageS: new Map() },
+  watched: 0,
+  unreadable: { missing: 0, forbidden: 0, unreadable: 0 },
+  ageS: new Map(),
 }
 
 export type ConnectorSecretsDeps = {

@@ -74,7 +74,10 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
   })
   let verifiedAt = Number.NEGATIVE_INFINITY
   const follow = createFollower({
-    ...{ ...deps, links, wanted, enqueue: queue.add },
+    ...deps,
+    links,
+    wanted,
+    enqueue: queue.add,
     onVerified() {
       if ([...links.values()].every(({ isSame }) => isSame)) verifiedAt = performance.now()
     },

@@ -64,15 +64,13 @@ function placeOf(head: ManifestHead, file: string, index: number): Omit<RefusedP
     ? head.name
     : `unnamed-${index + 1}.${file.toLowerCase().replaceAll(/[^a-z0-9.-]/g, '-')}`
   return {
-    ...{
-      key: `Policy/${namespace}/${name}`,
-      kind: 'Policy',
-      namespace,
-      name,
-      file,
-      line,
-      lines: { '': line },
-    },
+    key: `Policy/${namespace}/${name}`,
+    kind: 'Policy',
+    namespace,
+    name,
+    file,
+    line,
+    lines: { '': line },
     unnamed: isNamed ? null : kind === 'Policy' ? 'policy' : 'unknown',
   }
 }

@@ -66,15 +66,24 @@ function watchedObjects(): readonly Watched[] {
   ] as const
   return [
     ...webhooks.map(({ kind, name }) => ({
-      ...{ part: 'webhook' as const, apiVersion: ADMISSION, kind, name },
+      part: 'webhook' as const,
+      apiVersion: ADMISSION,
+      kind,
+      name,
       resource: CONFIGURATIONS[kind],
     })),
     ...guardNames().map(({ kind, name }) => ({
-      ...{ part: 'policy' as const, apiVersion: ADMISSION, kind, name },
+      part: 'policy' as const,
+      apiVersion: ADMISSION,
+      kind,
+      name,
       resource: GUARD_RESOURCES[kind],
     })),
     {
-      ...{ part: 'trust' as const, apiVersion: 'v1', kind: 'ConfigMap', name: VOLUMES.controlPlane.name },
+      part: 'trust' as const,
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      name: VOLUMES.controlPlane.name,
       resource: RESOURCES.ConfigMap,
     },
   ]
@@ -83,7 +92,10 @@ function watchedObjects(): readonly Watched[] {
 function watchOne({ resource, name, ...about }: Watched, { client, log, metrics, onLoss }: GuardWatchDeps) {
   const seen = new Map<string, KubeObject>()
   const reflector = createReflector<KubeObject>({
-    ...{ client, log, metrics, resource: `${about.kind} ${name}` },
+    client,
+    log,
+    metrics,
+    resource: `${about.kind} ${name}`,
     selection: { path: pathOf(resource), fieldSelector: `metadata.name=${name}`, metadataOnly: true },
     onChange(key) {
       const { namespace } = splitKey(key)

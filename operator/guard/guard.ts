@@ -71,8 +71,10 @@ export function createGuard(deps: GuardDeps): Guard {
     async reconcile(cluster) {
       const { gateways, gvisorRuntimeClasses } = cluster
       const own = {
-        ...{ ...installation, gvisorRuntimeClasses },
-        ...{ proxyImages: [images.proxy], ruleImages: [images.rules] },
+        ...installation,
+        gvisorRuntimeClasses,
+        proxyImages: [images.proxy],
+        ruleImages: [images.rules],
         controlPlaneAddresses: newest([], controlPlaneAddress()),
       }
       const wanted = JSON.stringify(guardOptions(own, gateways))

@@ -40,7 +40,8 @@ function newPods(options: GuardOptions): Policy {
     name: PODS_POLICY,
     annotations: {
       [IMAGES_ANNOTATION]: JSON.stringify({
-        ...{ proxy: options.proxyImages, rules: options.ruleImages },
+        proxy: options.proxyImages,
+        rules: options.ruleImages,
         addresses: options.controlPlaneAddresses,
       }),
     },

@@ -88,7 +88,9 @@ export function startGuardRestoration(deps: GuardRestorationDeps): { stop(): Pro
   }
 
   const watch = watchGuardObjects({
-    ...{ client, log, metrics: UNCOUNTED },
+    client,
+    log,
+    metrics: UNCOUNTED,
     onLoss: (loss) => (loss.change === 'deleted' ? restoreNow : restorePaced)(loss),
   })
   return {
@@ -115,11 +117,9 @@ async function restore(loss: GuardLoss, deps: GuardRestorationDeps): Promise<voi
   await recorder.record(
     { apiVersion, kind, metadata },
     {
-      ...{
-        type: 'Warning',
-        reason: change === 'deleted' ? 'GuardDeleted' : 'GuardChanged',
-        action: 'Restore',
-      },
+      type: 'Warning',
+      reason: change === 'deleted' ? 'GuardDeleted' : 'GuardChanged',
+      action: 'Restore',
       note: `${kind} ${name} was ${change}${by}, and Chaperone restored it. ${CONSEQUENCES[change][part]}. The audit log of the API server names who ${done}.`,
     },
   )

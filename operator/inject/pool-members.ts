@@ -70,7 +70,9 @@ export function createPoolMembers({ client, recorder, sandboxes }: PoolMembersDe
           metadata: { ...sandbox.pool, namespace, resourceVersion: '' },
         },
         {
-          ...{ type: 'Warning', reason: 'PoolNotGoverned', action: 'Watch' },
+          type: 'Warning',
+          reason: 'PoolNotGoverned',
+          action: 'Watch',
           note: `Members of this pool run without a sidecar, because they were created before SandboxTemplate ${sandbox.template} named a Gateway. Claims do not get Ready on them. Set spec.replicas to 0 and then back to its number, so that the pool creates governed members.`,
         },
       )
@@ -82,7 +84,8 @@ export function createPoolMembers({ client, recorder, sandboxes }: PoolMembersDe
       const resourceVersion = sandboxes.versionOf(namespace, sandbox.name)
       if (sandbox.pool !== null && resourceVersion !== undefined)
         await deleteSandbox(client, pathOf(SANDBOXES, namespace, sandbox.name), {
-          ...{ uid: sandbox.uid, resourceVersion },
+          uid: sandbox.uid,
+          resourceVersion,
         })
       return true
     },

@@ -70,7 +70,10 @@ export function createReflector<T extends KubeObject>(deps: ReflectorDeps<T>): R
   const synced = Promise.withResolvers<void>()
   const cache = createObjectCache<T>(deps.onChange)
   const state: State<T> = {
-    ...{ cache, version: null, isSynced: false, isBroken: false },
+    cache,
+    version: null,
+    isSynced: false,
+    isBroken: false,
     receivedAt: performance.now(),
   }
   const running = run(deps, state, { signal: stopped.signal, synced: synced.resolve })

@@ -38,7 +38,10 @@ export async function egressCause(
 ): Promise<string | null> {
   const { client } = deps
   const { metadata } = await client.call<KubeObject>({
-    ...{ method: 'GET', path: pathOf(RESOURCES.Pod, pod.namespace, pod.name), metadata: 'object', signal },
+    method: 'GET',
+    path: pathOf(RESOURCES.Pod, pod.namespace, pod.name),
+    metadata: 'object',
+    signal,
   })
   const stored = await listPages<KubeObject & EgressPolicy>(
     client,
@@ -88,18 +91,24 @@ async function targetsOf(
     // When no pod of the destination runs, the policies are compared with the labels that such a pod has.
     const found = items.length === 0 ? [{ metadata: { labels }, status: undefined }] : items
     return found.map(({ metadata, status }) => ({
-      ...{ namespace, namespaceLabels, labels: metadata.labels ?? {}, address: status?.podIP ?? null },
+      namespace,
+      namespaceLabels,
+      labels: metadata.labels ?? {},
+      address: status?.podIP ?? null,
     }))
   }
   const controlPlane = { namespace: ownNamespace, labels: CONTROL_PLANE_LABELS }
   return [
     {
-      ...{ name: 'the control plane', selection: controlPlane, addresses: [] },
+      name: 'the control plane',
+      selection: controlPlane,
+      addresses: [],
       ports: [{ protocol: 'TCP', port: CONTROL_PLANE_PORT }],
       pods: await podsOf(controlPlane),
     },
     {
-      ...{ name: 'DNS', selection: dns.pods },
+      name: 'DNS',
+      selection: dns.pods,
       addresses: dns.resolvers
         .map((server) => serverAddress(server).address)
         .filter((one) => isIP(one) !== 0),

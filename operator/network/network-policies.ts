@@ -71,13 +71,18 @@ function keepPolicy(
   { name, wanted }: WantedPolicy,
 ): KeptPolicy {
   const stored: Reflector<KubeObject> = createReflector<KubeObject>({
-    ...{ client, log, metrics: UNCOUNTED, ...(timing === undefined ? {} : { timing }) },
+    client,
+    log,
+    metrics: UNCOUNTED,
+    ...(timing === undefined ? {} : { timing }),
     onChange: (key) => onChange({ name, namespace: splitKey(key).namespace }),
     resource: `NetworkPolicy ${name}`,
     selection: selectionOf(name),
     trim: ({ metadata }) => ({
       metadata: {
-        ...{ name, uid: metadata.uid, resourceVersion: metadata.resourceVersion },
+        name,
+        uid: metadata.uid,
+        resourceVersion: metadata.resourceVersion,
         ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
       },
     }),

@@ -120,8 +120,18 @@ function fill(template: string): string {
 
 function entryOf(type: ConnectorEntry['type']): ConnectorEntry {
   return {
-    ...{ id: type, name: type, type, domains: [], ports: [443], auth: { type: 'none' }, secret: null },
-    ...{ upstream: { allowPrivateAddresses: false }, tlsMode: 'intercept', errorShape: 'service' },
-    ...{ actions: [], source: 'api', managed_by: null },
+    id: type,
+    name: type,
+    type,
+    domains: [],
+    ports: [443],
+    auth: { type: 'none' },
+    secret: null,
+    upstream: { allowPrivateAddresses: false },
+    tlsMode: 'intercept',
+    errorShape: 'service',
+    actions: [],
+    source: 'api',
+    managed_by: null,
   }
 }

@@ -19,14 +19,25 @@ export async function metricFamilies(): Promise<MetricFamilies> {
   const gateway = createMetrics()
   const operator = createOperatorMetrics()
   operator.observe({
-    ...{ staleness: () => new Map(), queueDepth: () => 0, isLeader: () => false },
-    ...{ killSwitchesBehindS: () => 0, pods: () => new Map(), certificates: () => new Map() },
+    staleness: () => new Map(),
+    queueDepth: () => 0,
+    isLeader: () => false,
+    killSwitchesBehindS: () => 0,
+    pods: () => new Map(),
+    certificates: () => new Map(),
     secrets: () => NO_SECRETS,
   })
   const controlPlane = await exposition({
     counts: { total: 0, lastHour: 0, decisions24h: { allow: 0, deny: 0, requires_approval: 0 } },
-    ...{ invalid: { platform: 0, tenant: 0 }, version: 0, processes: [], kills: 0 },
-    ...{ certificate: null, refusedBatches: new Map(), channels: [], minted: [], narrowedTokens: new Map() },
+    invalid: { platform: 0, tenant: 0 },
+    version: 0,
+    processes: [],
+    kills: 0,
+    certificate: null,
+    refusedBatches: new Map(),
+    channels: [],
+    minted: [],
+    narrowedTokens: new Map(),
     destinations: [],
   })
   return {

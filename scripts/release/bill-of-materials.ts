@@ -27,7 +27,9 @@ export function billOfMaterials({ name, version, timeS, npm, image }: BillOfMate
   const node = image ? [nodeComponent(image.nodeVersion, image.architecture)] : []
   const components = [...npm.map(npmComponent), ...node, ...debian]
   const document = {
-    ...{ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 },
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
     metadata: { timestamp: new Date(timeS * 1000).toISOString(), component: own },
     components,
   }

@@ -49,7 +49,9 @@ export function imageLayout(
   const tree: FileTree = new Map()
   const manifests = images.map((image) => addImage(tree, facts, image))
   const index = addJson(tree, MEDIA.index, {
-    ...{ schemaVersion: 2, mediaType: MEDIA.index, manifests },
+    schemaVersion: 2,
+    mediaType: MEDIA.index,
+    manifests,
     annotations: facts.labels,
   })
   const [, tag = ''] = facts.name.split(':')
@@ -62,7 +64,8 @@ export function imageLayout(
     'index.json',
     textFile(
       JSON.stringify({
-        ...{ schemaVersion: 2, mediaType: MEDIA.index },
+        schemaVersion: 2,
+        mediaType: MEDIA.index,
         manifests: [{ ...index, annotations }],
       }),
     ),
@@ -75,7 +78,9 @@ function addImage(tree: FileTree, facts: ImageFacts, image: PlatformImage) {
   const platform = { architecture: image.architecture, os: 'linux' }
   const layers = image.layers.map(({ content }) => addBlob(tree, MEDIA.layer, content))
   const config = addJson(tree, MEDIA.config, {
-    ...{ created, ...platform, config: { ...facts.run, Labels: facts.labels } },
+    created,
+    ...platform,
+    config: { ...facts.run, Labels: facts.labels },
     rootfs: { type: 'layers', diff_ids: image.layers.map(({ diffId }) => diffId) },
     history: image.layers.map(({ createdBy }) => ({ created, created_by: createdBy })),
   })

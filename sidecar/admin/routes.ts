@@ -38,24 +38,25 @@ export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
   return [
     ...deps.challenge,
     ...forwardRoutes({
-      ...{ commands, version },
+      commands,
+      version,
       untilNewer: (before) => waits.until(() => version() !== before, CHANGE_MS),
     }),
     ...killRoutes({ forwarding: control.killForwarding, kill, cancellations }),
     ...agentRoutes({
-      ...{
-        commands,
-        ports: deps.agentPorts,
-        portKeys: deps.portKeys,
-        caPem: deps.caPem,
-        snapshot: snapshots.current,
-      },
+      commands,
+      ports: deps.agentPorts,
+      portKeys: deps.portKeys,
+      caPem: deps.caPem,
+      snapshot: snapshots.current,
       activeByAgent: events.activeByAgent,
       untilKnown: (name) =>
         waits.until(() => snapshots.current()?.agentsByName.has(name) === true, REGISTER_MS),
     }),
     ...stateRoutes({
-      ...{ health: view.health, status: view.status, recent },
+      health: view.health,
+      status: view.status,
+      recent,
       scrape: () => metrics.scrape(view.gauges()),
       internalMetrics: () => metrics.internal(view.gauges()),
     }),

@@ -36,7 +36,8 @@ export class InFlightMessages {
       then()
     }
     const flight: Flight = {
-      ...{ exchange: setSent(exchange, this.#monotonicMs()), reply },
+      exchange: setSent(exchange, this.#monotonicMs()),
+      reply,
       end: settle(() => resolve(undefined)),
       fail: (error) => settle(() => reject(error))(),
     }

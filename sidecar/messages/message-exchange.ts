@@ -33,7 +33,9 @@ export function messageExchange(parts: MessageParts): Exchange {
     credentials: opening.credentials,
     body: wholeBody(body),
     abort: createExchangeAbort(),
-    ...{ reply, problem, channel },
+    reply,
+    problem,
+    channel,
     bodyBytes: problem === null ? body : undefined,
   })
 }

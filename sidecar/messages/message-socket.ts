@@ -55,7 +55,9 @@ export class MessageSocket {
     this.#flights = new InFlightMessages(parts.inner.clock.monotonicMs)
     const { opening, inner, protocol } = parts
     this.#up = new MessageIntake({
-      ...{ opening, inner, protocol },
+      opening,
+      inner,
+      protocol,
       isBusy: () => this.#deciding !== null || this.#isClosing,
       serve: (incoming, release) => this.#serve(incoming, release),
       control: (opcode, payload) => this.#control(opcode, payload),

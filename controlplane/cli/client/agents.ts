@@ -23,7 +23,9 @@ export function agentKeyOf(proxyUrl: string): string {
 }
 
 const AgentRow = z.looseObject({
-  ...{ agent_id: z.string(), name: z.string(), status: z.string() },
+  agent_id: z.string(),
+  name: z.string(),
+  status: z.string(),
   running: z.looseObject({ pods: z.number() }).optional(),
 })
 const AgentList = replyFields<AgentListReply>()(z.object({ agents: z.array(AgentRow) }))

@@ -42,7 +42,9 @@ export function rotateClusterKey(
 ): Promise<RotatedKey> {
   const store = secretStore(kubectl, system)
   return rotateKeys({
-    ...{ store, print, pollMs },
+    store,
+    print,
+    pollMs,
     async advance(text) {
       const { ids } = namedKeys(text, store.name)
       const status = Status.parse(JSON.parse(await clusterKeyStatus(kubectl, system, true)))

@@ -14,8 +14,12 @@ import { table } from '../terminal/table.ts'
 const Created = replyFields<CreateAgentReply>()(z.looseObject({ agent_id: z.string(), api_key: z.string() }))
 const Rotated = z.looseObject({ api_key: z.string() })
 const VERBS = {
-  ...{ create: 'NAME', list: null },
-  ...{ suspend: 'NAME', activate: 'NAME', revoke: 'NAME', rotate: 'NAME' },
+  create: 'NAME',
+  list: null,
+  suspend: 'NAME',
+  activate: 'NAME',
+  revoke: 'NAME',
+  rotate: 'NAME',
 } as const
 
 export const agent: Command = {

@@ -78,8 +78,13 @@ export const approvals: Command = {
 
 /** Verbs, each with the placeholder of its argument; null for a verb without an argument. */
 const VERBS = {
-  ...{ ls: null, watch: null, approve: 'ID', deny: 'ID', withdraw: 'ID' },
-  ...{ grants: null, revoke: 'GRANT' },
+  ls: null,
+  watch: null,
+  approve: 'ID',
+  deny: 'ID',
+  withdraw: 'ID',
+  grants: null,
+  revoke: 'GRANT',
 } as const
 
 async function run(invocation: Invocation): Promise<number> {

@@ -34,7 +34,8 @@ const Connectors = replyFields<ConnectorList>()(
   z.object({
     connectors: z.array(
       z.object({
-        ...{ id: z.string(), name: z.string() },
+        id: z.string(),
+        name: z.string(),
         credential: z.object({ source: z.string(), name: z.string().nullable() }),
       }),
     ),

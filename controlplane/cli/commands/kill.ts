@@ -17,11 +17,15 @@ const Entry = z.looseObject({
   stored: z.literal(false).optional(),
 })
 const Result = z.looseObject({
-  ...{ agent: z.string(), kind: z.string(), id: z.string(), detail: z.string().optional() },
+  agent: z.string(),
+  kind: z.string(),
+  id: z.string(),
+  detail: z.string().optional(),
 })
 const HostedWork = z.looseObject({
   pending: z.number(),
-  ...{ cancelled: z.array(Result), not_cancelled: z.array(Result) },
+  cancelled: z.array(Result),
+  not_cancelled: z.array(Result),
   omitted: z.number(),
   note: z.string(),
 })

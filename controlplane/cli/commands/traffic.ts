@@ -25,7 +25,8 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
     .string()
     .toUpperCase()
     .pipe(z.enum(['ALLOW', 'HOLD', 'DENY'], 'is not ALLOW, HOLD or DENY')),
-  ...{ from: Moment, to: Moment },
+  from: Moment,
+  to: Moment,
 }
 const FILTERS = ['agent', 'instance', 'connector', 'decision', 'action_type', 'from', 'to', 'q'] as const
 

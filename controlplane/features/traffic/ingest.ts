@@ -211,7 +211,11 @@ function executed(record: TrafficRecord): Event {
   return {
     type: isFailed ? 'action.execution_failed' : 'action.executed',
     details: {
-      ...{ ...requestOf(record), status, error_type, latency_ms, approval_id },
+      ...requestOf(record),
+      status,
+      error_type,
+      latency_ms,
+      approval_id,
       ...(credential === null || credential === undefined ? {} : { credential }),
     },
   }

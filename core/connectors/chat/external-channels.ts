@@ -60,8 +60,13 @@ const KEPT_MS = 60_000
 function lookUpIn({ host, rawSegments }: CanonicalRequest): (channel: string) => LookUp {
   const path = [...rawSegments.slice(0, -1), 'conversations.info'].join('/')
   return (channel) => ({
-    ...{ name: 'channel', method: 'GET', host, target: `/${path}?channel=${channel}` },
-    ...{ members: [SHARED, PENDING], keepMs: KEPT_MS, keptWith: SHARED },
+    name: 'channel',
+    method: 'GET',
+    host,
+    target: `/${path}?channel=${channel}`,
+    members: [SHARED, PENDING],
+    keepMs: KEPT_MS,
+    keptWith: SHARED,
   })
 }
 

@@ -64,7 +64,8 @@ export const CODEHOST_PINS: Pins = {
   entries: () =>
     [...table()].flatMap(([actionType, rows]) =>
       [...Map.groupBy(rows, ({ state }) => state)].map(([state, ofState]) => ({
-        ...{ actionType, state },
+        actionType,
+        state,
         takenAs: [...new Set(ofState.flatMap(({ given }) => given ?? []))],
       })),
     ),

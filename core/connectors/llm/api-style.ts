@@ -46,7 +46,9 @@ type Reading = { readonly request: CanonicalRequest; readonly body: BodyView | u
 /** Returns the conventions of an API with slash-separated paths and one spelling for each field. */
 export function plainStyle(rows: () => readonly Row[]): ApiStyle {
   return {
-    ...{ root: 'v1', aliases: [], rows },
+    root: 'v1',
+    aliases: [],
+    rows,
     path: (path) => path,
     read: (request, body) => ({ request, body }),
     body: { paths: [], spellings: (name) => [name] },
@@ -60,7 +62,9 @@ export function resourceStyle(published: () => readonly Row[]): ApiStyle {
   const verbs = once(() => verbsOf(published()))
   const names = once(() => fieldNamesOf(published()))
   return {
-    ...{ root: 'v1beta', aliases: VERSION_ALIASES, rows },
+    root: 'v1beta',
+    aliases: VERSION_ALIASES,
+    rows,
     path: (path) => splitVerb(path, verbs()),
     read: (request, body) => {
       const wrong = judgeVerbs(request, verbs()) ?? judgeModel(splitVerb(request, verbs()), body)

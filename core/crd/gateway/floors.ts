@@ -59,8 +59,10 @@ function atFloor(spec: GatewaySpec, { floors }: Pick<FloorRules, 'floors'>): Flo
   const raise = <T extends string | number>(field: string, written: T, floor: Floor<T>): T => {
     if (floor.value === undefined || !isBelow(floor.name, written, floor.value)) return written
     below.push({
-      ...{ field: `spec.${field}`, written: String(written) },
-      ...{ floor: `floors.${floor.name}`, held: String(floor.value) },
+      field: `spec.${field}`,
+      written: String(written),
+      floor: `floors.${floor.name}`,
+      held: String(floor.value),
     })
     return floor.value
   }

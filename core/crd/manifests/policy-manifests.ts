@@ -64,8 +64,18 @@ export function removedDefaults(
     ({ name, description, priority, tags, policyYaml }) =>
       manifestsOf(
         {
-          ...{ name, description, priority, tags, source: 'api', origin: null, gatewayIds: [] },
-          ...{ mode: 'enforce', enabled: false, text: policyYaml, isInForce: true, invalid: null },
+          name,
+          description,
+          priority,
+          tags,
+          source: 'api',
+          origin: null,
+          gatewayIds: [],
+          mode: 'enforce',
+          enabled: false,
+          text: policyYaml,
+          isInForce: true,
+          invalid: null,
         },
         context,
       ),
@@ -81,7 +91,7 @@ function manifestsOf(row: PolicyFacts, context: PlacementContext): Manifest[] {
     if (!isMapping(spec)) return spec
     const described = spec['description'] === undefined && row.description !== ''
     const description = described ? { description: row.description } : {}
-    return { ...spec, ...description, ...{ priority, tags, mode: modeOfSpec(row) }, ...references }
+    return { ...spec, ...description, priority, tags, mode: modeOfSpec(row), ...references }
   }
   return placesOf(row, context).map(({ name, namespace, references }) => ({
     kind: 'Policy' as const,
@@ -152,7 +162,8 @@ function placesOf(row: PolicyFacts, context: PlacementContext): Place[] {
   if (row.gatewayIds.length === 0)
     return [{ name, namespace: context.platformNamespaces[0] ?? 'default', references: {} }]
   return byNamespace(row.gatewayIds, context).map(([namespace, gateways]) => ({
-    ...{ name, namespace },
+    name,
+    namespace,
     references: { gatewayRefs: gateways.map((gateway) => ({ name: gateway })) },
   }))
 }

@@ -45,17 +45,24 @@ function connectorText({ host, port, gateway, agents }: UnownedHostFacts): strin
   const metadata = { name: nameOf(host), namespace }
   const gatewayRefs = [namespace === gatewayNamespace ? { name } : { name, namespace: gatewayNamespace }]
   const connector = {
-    ...{ apiVersion: API_VERSION, kind: 'Connector', metadata },
+    apiVersion: API_VERSION,
+    kind: 'Connector',
+    metadata,
     spec: {
-      ...{ gatewayRefs, type: 'generic', domains: [host] },
+      gatewayRefs,
+      type: 'generic',
+      domains: [host],
       ...(port === HTTPS_PORT ? {} : { ports: [port] }),
       auth: { type: 'none' },
     },
   }
   const permission = {
-    ...{ apiVersion: API_VERSION, kind: 'Permission', metadata },
+    apiVersion: API_VERSION,
+    kind: 'Permission',
+    metadata,
     spec: {
-      ...{ gatewayRefs, agents: ['*'] },
+      gatewayRefs,
+      agents: ['*'],
       rules: [{ connectorType: 'generic', actionPattern: 'generic.get', decision: 'allow' }],
     },
   }

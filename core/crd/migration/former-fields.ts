@@ -23,7 +23,10 @@ export const FORMER_FIELDS: readonly FormerField[] = [
   { kind: 'Gateway', path: ['spec', 'killSwitch', 'scopes'], rewriting: 'scopes', to: 'scopes' },
   ...ADMITTED_KINDS.map(
     (name): FormerField => ({
-      ...{ kind: 'Gateway', path: ['spec', 'allowedNamespaces', name], rewriting: 'admitted', to: name },
+      kind: 'Gateway',
+      path: ['spec', 'allowedNamespaces', name],
+      rewriting: 'admitted',
+      to: name,
     }),
   ),
   { kind: 'Connector', path: ['spec', 'gateways'], rewriting: 'references', to: 'gatewayRefs' },
@@ -31,12 +34,16 @@ export const FORMER_FIELDS: readonly FormerField[] = [
   { kind: 'Policy', path: ['spec', 'targetRefs'], rewriting: 'references', to: 'gatewayRefs' },
   { kind: 'Policy', path: ['spec', 'enabled'], rewriting: 'enabled', to: 'mode' },
   {
-    ...{ kind: 'Policy', path: ['spec', 'rules', '*', 'approver_groups'] },
-    ...{ rewriting: 'renamed', to: 'approverGroups' },
+    kind: 'Policy',
+    path: ['spec', 'rules', '*', 'approver_groups'],
+    rewriting: 'renamed',
+    to: 'approverGroups',
   },
   {
-    ...{ kind: 'Policy', path: ['spec', 'tests', '*', 'action', 'risk_hints'] },
-    ...{ rewriting: 'renamed', to: 'riskHints' },
+    kind: 'Policy',
+    path: ['spec', 'tests', '*', 'action', 'risk_hints'],
+    rewriting: 'renamed',
+    to: 'riskHints',
   },
 ]
 

@@ -41,7 +41,8 @@ export function migrateManifests(source: string): Migrated {
     ...(tooDeepAt === null ? [] : [{ line: lineOf(tooDeepAt), text: TOO_DEEP }]),
     ...documents.flatMap(({ errors }) =>
       errors.map(({ pos, message }) => ({
-        ...{ line: lineOf(pos[0]), text: `not valid YAML: ${message.split('\n')[0] ?? message}` },
+        line: lineOf(pos[0]),
+        text: `not valid YAML: ${message.split('\n')[0] ?? message}`,
       })),
     ),
   ]

@@ -77,7 +77,9 @@ export function approvalsChannelConnectorsPolicy(channel: string, names: readonl
 function elsewhere(id: string | null, isAt: string): readonly BuiltInRule[] {
   const onMcp = ['connector.type == "mcp"', isAt]
   const rule = (name: string, condition: string, reason: string) => ({
-    ...{ name, conditions: [...onMcp, condition], reason },
+    name,
+    conditions: [...onMcp, condition],
+    reason,
   })
   return [
     {
@@ -116,7 +118,10 @@ function builtIn(name: string, actions: string[], rules: readonly BuiltInRule[])
     document: {
       scope: { actions, agents: [], environments: [], connectors: [] },
       rules: rules.map(({ conditions, ...rule }) => ({
-        ...{ ...rule, conditions: [...conditions], decision: 'deny' as const, approver_groups: [] },
+        ...rule,
+        conditions: [...conditions],
+        decision: 'deny' as const,
+        approver_groups: [],
       })),
       tests: [],
     },

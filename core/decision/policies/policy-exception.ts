@@ -175,7 +175,8 @@ function possibleTests(facts: ExceptionFacts, held: PolicyRule, rule: AddedRule)
   const test: TestInput = {
     name: `${rule.name} covers ${type} of ${agent}`.slice(0, 200),
     action: {
-      ...{ type, resource },
+      type,
+      resource,
       ...(parameters.length === 0 ? {} : { parameters: Object.fromEntries(parameters) }),
     },
     agent: { name: agent },

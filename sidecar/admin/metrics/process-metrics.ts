@@ -14,8 +14,10 @@ export type ProcessCounters = {
 
 export function newProcessCounters(): ProcessCounters {
   return {
-    ...{ connectorErrors: new Map(), rateLimited: new Map() },
-    ...{ loopBlocked: new Map(), overQuota: new Map() },
+    connectorErrors: new Map(),
+    rateLimited: new Map(),
+    loopBlocked: new Map(),
+    overQuota: new Map(),
   }
 }
 

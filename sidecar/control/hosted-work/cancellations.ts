@@ -156,8 +156,10 @@ class Registry {
     )
     const listed = [...this.#results.values()].slice(-MAX_WORK_RESULTS).reverse()
     return {
-      ...{ since: this.#since, pending: open.length },
-      ...{ dropped: work.dropped, unidentified: work.unidentifiedCount },
+      since: this.#since,
+      pending: open.length,
+      dropped: work.dropped,
+      unidentified: work.unidentifiedCount,
       results: listed.map(({ result }) => result),
       omitted: this.#results.size - listed.length,
     }

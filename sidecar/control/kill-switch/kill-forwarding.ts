@@ -70,7 +70,8 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
       const local = kill.localKillSwitch(scope)
       const input = { active: false, scope, ...(reason === '' ? {} : { reason }) }
       const lifted = commands({
-        ...{ command: 'kill-switch', input },
+        command: 'kill-switch',
+        input,
         ...(local === undefined ? {} : { stop: { id: local.id } }),
       })
       lifts.set(scope, lifted)

@@ -38,7 +38,8 @@ export function openSession({ client, log }: SessionDeps, handlers: StreamHandle
     const { status, body, bearer } = reply
     if (status !== 200) throw refusal(reply)
     const receive = createMessageDispatcher({
-      ...{ log, checkMac: createMacCheck(bearer) },
+      log,
+      checkMac: createMacCheck(bearer),
       handlers: {
         ...handlers,
         hello(message) {

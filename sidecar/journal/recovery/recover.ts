@@ -111,8 +111,12 @@ function addNumberOf(numbers: LostRange[], { seq, process_id }: ParsedLine['reco
 
 function nothingFound(): Found {
   return {
-    ...{ open: new Map(), resolved: new Set(), dropped: new Set(), tallies: new Map() },
-    ...{ tornLines: 0, tornAt: [] },
+    open: new Map(),
+    resolved: new Set(),
+    dropped: new Set(),
+    tallies: new Map(),
+    tornLines: 0,
+    tornAt: [],
     numbers: new SequenceRecovery(),
   }
 }

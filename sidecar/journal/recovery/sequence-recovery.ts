@@ -100,8 +100,13 @@ export class SequenceRecovery {
     const known = this.#processes.get(id)
     if (known !== undefined) return known
     const made: Process = {
-      ...{ seen: new Set<number>(), base: null, unwritten: [], lastBase: 0, reserved: 0 },
-      ...{ isWhole: false, released: new Set<number>() },
+      seen: new Set<number>(),
+      base: null,
+      unwritten: [],
+      lastBase: 0,
+      reserved: 0,
+      isWhole: false,
+      released: new Set<number>(),
     }
     this.#processes.set(id, made)
     return made

@@ -104,7 +104,9 @@ function refuseInside(deps: FrontDeps, passthrough: Passthrough, refusal: Refusa
   const { socket, deadline, authority, first, credentials } = passthrough
   const tunnel = { socket, deadline, credentials, sources: {}, host: authority.host, isPort: true }
   enterTunnel(refusingDeps(deps, refusal), tunnel, {
-    ...{ protocol: 'tls', bytes: first, serverName: authority.host },
+    protocol: 'tls',
+    bytes: first,
+    serverName: authority.host,
   })
 }
 

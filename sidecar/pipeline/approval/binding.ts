@@ -68,8 +68,11 @@ export function requestFingerprint(exchange: Decided, bodySha256: string | null)
   const { agent, connector, request, isOpenEnded } = exchange
   return sha256Hex(
     fingerprintText({
-      ...{ agent: agent.name, connectorType: connector.connector.name, request },
-      ...{ rawHeaders: request.rawHeaders, body: isOpenEnded === true ? 'open' : bodySha256 },
+      agent: agent.name,
+      connectorType: connector.connector.name,
+      request,
+      rawHeaders: request.rawHeaders,
+      body: isOpenEnded === true ? 'open' : bodySha256,
     }),
   )
 }

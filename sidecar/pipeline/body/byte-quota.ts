@@ -72,7 +72,8 @@ export function createByteQuota({ totalBytes, waitMs, full }: ByteQuotaOptions):
     }
     const onAbort = (): void => fail(abortReason(signal))
     const waiter: Waiter = {
-      ...{ agent, bytes },
+      agent,
+      bytes,
       admit() {
         leave()
         resolve()

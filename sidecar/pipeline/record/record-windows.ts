@@ -21,7 +21,8 @@ export function createRecordWindows<T>(
   const judged = createRefusalWindows<T>(deps)
   const unowned = createRefusalWindows<T>({
     ...deps,
-    ...{ windowMs: UNOWNED_WINDOW_MS, whole: 0 },
+    windowMs: UNOWNED_WINDOW_MS,
+    whole: 0,
     // The records of both windows count against the limit of records in a minute.
     claim: judged.take,
     open(agent) {

@@ -123,7 +123,8 @@ function eventAnswer(
   const own = connectorOfType(connectorType).providerError
   const shape = own?.format({ text: String(message), status, body }).value
   const event = {
-    ...{ type: 'error', status },
+    type: 'error',
+    status,
     ...(seconds === undefined ? {} : { headers: { 'retry-after': String(seconds) } }),
     ...(streamId === null ? {} : { stream_id: streamId }),
     ...fields,

@@ -135,7 +135,11 @@ function refuseVoid(exchange: Received, approvalId: string, changed: string): 'r
     reason: detail,
   }
   return refuse(exchange, {
-    ...{ code: 'approval_void', reason: 'approval_void', detail, reference: approvalId, extra },
+    code: 'approval_void',
+    reason: 'approval_void',
+    detail,
+    reference: approvalId,
+    extra,
   })
 }
 

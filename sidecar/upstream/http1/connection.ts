@@ -139,7 +139,9 @@ export class UpstreamConnection implements BodySink {
 
   #sendSource(source: Readable, length: number | null, onChunk: WireRequest['onBodyChunk']): void {
     this.#stopSending = sendBody(source, {
-      ...{ socket: this.socket, length, onChunk },
+      socket: this.socket,
+      length,
+      onChunk,
       onFinished: () => {
         this.#stopSending = null
       },

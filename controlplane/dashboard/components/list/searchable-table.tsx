@@ -101,7 +101,9 @@ function useShown<Row>({ rows, textsOf, limit = rows.length }: Props<Row>, query
   const found = rows.filter((row) => matchesSearch(text.trim(), textsOf(row)))
   const hasMore = text.trim() === '' && found.length > limit
   return {
-    ...{ text, hasMore, isWhole },
+    text,
+    hasMore,
+    isWhole,
     shown: hasMore && !isWhole ? found.slice(0, limit) : found,
     search: (next: string) => change({ [queryName]: next }),
     toggle: () => setIsWhole(!isWhole),

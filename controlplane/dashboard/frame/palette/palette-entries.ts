@@ -49,21 +49,30 @@ function pageEntry({ path, title, group }: PalettePage): PaletteEntry {
 
 function agentEntry({ agent_id: id, name, status, environment }: AgentView): PaletteEntry {
   return {
-    ...{ id: `agent-${id}`, kind: 'Agent', label: name },
-    ...{ detail: `${status}, ${environment}`, href: hrefOf('agents', { agent: name }) },
+    id: `agent-${id}`,
+    kind: 'Agent',
+    label: name,
+    detail: `${status}, ${environment}`,
+    href: hrefOf('agents', { agent: name }),
   }
 }
 
 function approvalEntry({ id, action_type: action, agent, target }: ApprovalCard): PaletteEntry {
   return {
-    ...{ id: `approval-${id}`, kind: 'Approval', label: action },
-    ...{ detail: [agent, target].filter(Boolean).join(', '), href: hrefOf('approvals', { id }) },
+    id: `approval-${id}`,
+    kind: 'Approval',
+    label: action,
+    detail: [agent, target].filter(Boolean).join(', '),
+    href: hrefOf('approvals', { id }),
   }
 }
 
 function trafficSearch(text: string): PaletteEntry {
   return {
-    ...{ id: 'search', kind: 'Search', label: `Requests with "${text}"` },
-    ...{ detail: 'Traffic', href: hrefOf('traffic', { q: text }) },
+    id: 'search',
+    kind: 'Search',
+    label: `Requests with "${text}"`,
+    detail: 'Traffic',
+    href: hrefOf('traffic', { q: text }),
   }
 }

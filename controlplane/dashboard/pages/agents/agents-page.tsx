@@ -142,17 +142,23 @@ const patch = (action: 'suspend' | 'activate' | 'revoke') => async (agent: Agent
 
 const BULK_ACTIONS: ReadonlyArray<BulkAction<AgentView>> = [
   {
-    ...{ label: 'Suspend', done: 'suspended', run: patch('suspend') },
+    label: 'Suspend',
+    done: 'suspended',
+    run: patch('suspend'),
     about: 'Gateways refuse the requests of these agents until they are activated again:',
     appliesTo: ({ status }) => status === 'active',
   },
   {
-    ...{ label: 'Activate', done: 'activated', run: patch('activate') },
+    label: 'Activate',
+    done: 'activated',
+    run: patch('activate'),
     about: 'Gateways accept requests of these agents again:',
     appliesTo: ({ status }) => status === 'suspended',
   },
   {
-    ...{ label: 'Revoke', done: 'revoked', run: patch('revoke') },
+    label: 'Revoke',
+    done: 'revoked',
+    run: patch('revoke'),
     about: 'Gateways refuse the requests of these agents permanently:',
     appliesTo: ({ status }) => status !== 'revoked',
   },

@@ -101,7 +101,8 @@ export function Page() {
 }
 
 const REMOVE: BulkAction<ConnectorView> = {
-  ...{ label: 'Remove', done: 'removed' },
+  label: 'Remove',
+  done: 'removed',
   about:
     'The credentials of these connectors are deleted, and gateways refuse requests to their hosts. Permissions are kept.',
   appliesTo: (row) => !isReadOnly(row),

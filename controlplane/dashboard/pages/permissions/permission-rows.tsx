@@ -88,7 +88,8 @@ function Rows({ rows, onRemoved }: RowsProps) {
 }
 
 const REMOVE: BulkAction<PermissionView> = {
-  ...{ label: 'Remove', done: 'removed' },
+  label: 'Remove',
+  done: 'removed',
   about: 'Less specific permissions then decide these actions. Without one, they are denied:',
   appliesTo: (row) => !isReadOnly(row),
   run: async ({ id }) => call('DELETE /api/dashboard/permissions', { query: { permission_id: id } }),

@@ -95,12 +95,16 @@ const enable = (enabled: boolean) => async (policy: PolicyDetails) =>
 
 const BULK_ACTIONS: ReadonlyArray<BulkAction<PolicyDetails>> = [
   {
-    ...{ label: 'Enable', done: 'enabled', run: enable(true) },
+    label: 'Enable',
+    done: 'enabled',
+    run: enable(true),
     about: 'These policies decide about requests:',
     appliesTo: (policy) => !policy.enabled && !isReadOnly(policy),
   },
   {
-    ...{ label: 'Disable', done: 'disabled', run: enable(false) },
+    label: 'Disable',
+    done: 'disabled',
+    run: enable(false),
     about: 'These policies no longer decide about requests:',
     appliesTo: (policy) => policy.enabled && !isReadOnly(policy),
   },

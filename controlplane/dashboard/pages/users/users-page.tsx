@@ -95,12 +95,16 @@ const act = (action: 'suspend' | 'activate') => async (user: UserView) =>
 function bulkActionsFor(ownId: string): ReadonlyArray<BulkAction<UserView>> {
   return [
     {
-      ...{ label: 'Suspend', done: 'suspended', run: act('suspend') },
+      label: 'Suspend',
+      done: 'suspended',
+      run: act('suspend'),
       about: 'All sessions of these users end immediately, and their approver keys stop working:',
       appliesTo: ({ id, status }) => id !== ownId && status === 'active',
     },
     {
-      ...{ label: 'Activate', done: 'activated', run: act('activate') },
+      label: 'Activate',
+      done: 'activated',
+      run: act('activate'),
       about: 'These users can sign in again:',
       appliesTo: ({ status }) => status === 'suspended',
     },

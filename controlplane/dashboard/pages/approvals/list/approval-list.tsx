@@ -65,13 +65,17 @@ const answer = (approved: boolean) => async (card: ApprovalCard, note: string) =
   })
 
 const DENY: Omit<BulkAction<ApprovalCard>, 'appliesTo'> = {
-  ...{ label: 'Deny', done: 'denied', run: answer(false) },
+  label: 'Deny',
+  done: 'denied',
+  run: answer(false),
   about: 'The agents receive the reason. The gateway sends none of these requests:',
   leftOut: 'Other approvers must answer them.',
   reasonHint: 'For the agents and the audit log',
 }
 const APPROVE: Omit<BulkAction<ApprovalCard>, 'appliesTo'> = {
-  ...{ label: 'Approve', done: 'approved', run: answer(true) },
+  label: 'Approve',
+  done: 'approved',
+  run: answer(true),
   about: 'The gateway sends these requests:',
   leftOut:
     'Several requests are approved together only if their risk is low, they have no effect class, the gateway could read them, and their agents still wait. Answer the others on their cards.',
