@@ -202,7 +202,7 @@ export type Connector<Name extends string = string> = {
   readonly find?: FindRules
   /**
    * Returns a reader for an upload that may contain batch requests; null for other requests. The reader returns the
-   * acts that the provider performs for the batch requests. It receives null for a body beyond the size limit.
+   * actions that the provider performs for the batch requests. It receives null for a body beyond the size limit.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**

@@ -9,7 +9,7 @@ import { descend, rowsOf, writesOf } from './rows.ts'
 /**
  * True for a path that has no row for the method, but that a lenient server would resolve to a row. Such servers ignore
  * case, empty segments, surrounding white space, or text after a `;` or an encoded `?`, or decode the path repeatedly.
- * As an `unmapped` action, the request could execute an operation that the policies list.
+ * Classified as `unmapped`, such a request could execute an operation that a policy denies.
  */
 export function isNearMiss(trie: RowTrie, method: string, segments: readonly string[]): boolean {
   const exact = descend(trie.root, segments, 0, 'literals')
@@ -24,7 +24,7 @@ export function isNearMiss(trie: RowTrie, method: string, segments: readonly str
 export type Below = {
   readonly trie: RowTrie
   readonly prefixes: readonly (readonly string[])[]
-  /** Converts the path after the prefix to the form of the trie; default: unchanged. */
+  /** Converts the path after the prefix to the segments that the trie of rows contains; default: unchanged. */
   readonly read?: (segments: readonly string[]) => readonly string[]
 }
 

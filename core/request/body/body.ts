@@ -84,8 +84,8 @@ function readForm(text: string, bytes: Uint8Array): BodyView | Refusal {
 }
 
 /**
- * Scan of the chunks of a streamed JSON body for top-level scalars. Its result only completes the record. It never
- * influences a decision.
+ * Scan of the chunks of a streamed JSON body for top-level scalars. The traffic record uses its result. Decisions never
+ * use it.
  */
 export type KeyScan = {
   push(chunk: Uint8Array): void
