@@ -102,8 +102,8 @@ async function probeAddress(connections: ProbeConnections, address: string): Pro
 }
 
 /**
- * Probes an address of a closed family. Returns null without a bypass, because a missing answer does not prove that the
- * rules are in effect.
+ * Probes an address of a family (IPv4 or IPv6) that the capture rules drop. Returns null without a bypass, because a
+ * missing answer does not prove that the rules are in effect.
  */
 async function probeClosed(connections: ProbeConnections, address: string): Promise<CaptureState | null> {
   const outcome = await connections.connect({ address, port: 443, kind: 'tls', isClosed: true })

@@ -24,13 +24,13 @@ const PAUSE_MS = 10_000
 const MAX_CONNECTORS = 1_000
 
 type Refresh = {
-  /** Number of the refused secret. */
+  /** Serial number of the refused secret. */
   readonly serial: number
   readonly pending: Promise<void> | null
   readonly endedAtMs: number
   /**
-   * Number of the new secret when the upstream refused that secret too, which shows that the 401 has another reason.
-   * Absent otherwise.
+   * Serial number of the new secret when the upstream refused that secret too, which shows that the 401 has another
+   * reason. Absent otherwise.
    */
   readonly refusedAgain?: number
 }

@@ -13,7 +13,7 @@ export const SYNC_TIMEOUT_MS = 10_000
 export type JournalState = 'ok' | 'full' | 'unwritable'
 
 export type JournalBatch = {
-  /** Valid until results are acknowledged or abandoned. */
+  /** Results, which are valid until they are acknowledged or abandoned. */
   readonly records: Results
   readonly lost: readonly LostRange[]
 }

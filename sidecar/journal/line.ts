@@ -42,7 +42,7 @@ export function resultOf(line: Buffer): Buffer | null {
 }
 
 const PHASE_AT = '{"phase":"'.length
-/** Only `result` begins with this letter. */
+/** First letter of the phase `result`. No other phase begins with this letter. */
 const RESULT_INITIAL = 'r'.charCodeAt(0)
 
 /** Reports whether a line, without its line break, ends with the checksum of what is before it. */

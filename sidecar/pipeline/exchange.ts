@@ -260,7 +260,9 @@ export class Evaluation {
    */
   namedHandles: readonly string[] | undefined = undefined
   handle: HandleOwner | undefined = undefined
-  /** Cached names for the record, which is built twice; null before the first time. */
+  /**
+   * Cached names for the record, which is built for the intent and for the result; null before the first of the two.
+   */
   names: RecordNames | null = null
 
   /** All actions in `named` as one list: those that the request performs or may perform. */

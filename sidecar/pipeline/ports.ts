@@ -172,7 +172,7 @@ export type HandlePort = {
 /** Hosted work: work that a provider continues after its response. A kill switch cancels it. */
 export type HostedWorkPort = {
   started(bound: BoundConnector, agent: AgentEntry, work: StartedWork): void
-  /** Reports that a resource with one of these ids ended. */
+  /** Reports that the hosted work with one of these ids has ended. */
   ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
   /** Reports that work may have started, but that its id is unknown: the response was cut or has another format. */
   unidentified(): void
@@ -214,7 +214,7 @@ export type NarrowedSecret = {
   /** Id in records and audit events. */
   readonly id: string
   readonly secret: string
-  /** Number of the secret of the Connector when the token was issued. */
+  /** Serial number of the Connector's secret when the token was issued. */
   readonly serial: number
   /**
    * Hash of the credential's specification and the stored secret. The gateway does not send a token whose hash differs

@@ -213,7 +213,7 @@ export class HoldGroup {
     else if (early !== null) this.verdict(early)
   }
 
-  /** Uses an approval that is already granted, or refuses the requests while they could not be sent. */
+  /** Uses an approval that is already granted, or refuses the requests if they could not be sent now. */
   #approved({ responded_by: by, note }: ApprovalCard): void {
     const problem = this.#problem()
     if (problem === null) this.#signal({ kind: 'verdict', status: 'approved', by, note })

@@ -15,8 +15,8 @@ const MAX_LEASED = 6_000
 export type RateLimits = {
   /**
    * Admits or refuses one request. Returns a promise only when other processes also serve the agent, because a lease
-   * may then be needed. The requests of a `claim` have a window of their own, which only this process counts: a claim
-   * has one pod.
+   * may then be needed. The requests of a SandboxClaim (`claim`) have a window of their own. Only this process counts
+   * them, because a claim has one pod.
    */
   take(agent: string, perMinute: number, claim?: string): Taken | Promise<Taken>
   /** Sets the numbers of processes that serve each agent (`*`: every agent), this process included. */

@@ -24,7 +24,7 @@ export type SegmentFile = {
 const PROBE = Buffer.alloc(4096, '\n')
 
 /**
- * A file descriptor and the number of its users. The last user closes the descriptor. After an earlier close, the
+ * A file descriptor and the number of its users. The last user closes the descriptor. If it were closed earlier, the
  * kernel could reuse its number during a flush.
  */
 type Descriptor = { readonly fd: number; users: number }

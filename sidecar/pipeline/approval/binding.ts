@@ -23,7 +23,7 @@ export type BoundRequest = {
 export function boundRequest(exchange: Decided): BoundRequest {
   const { connector, request, kind } = exchange
   const body = boundBody(exchange, connector.connector.unboundMembers)
-  // The headers of a CONNECT are not forwarded, so none is bound.
+  // The headers of a CONNECT are not forwarded, so the approval is not bound to them.
   if (kind === 'tunnel') return { target: request.rawTarget, headers: [], body: body.hash }
   const { edit } = outgoingOf(exchange, connector)
   const headers = boundHeaders(connector.connector.name, body.withType(edit.rawHeaders))

@@ -207,8 +207,8 @@ function classifyView(exchange: Governed, given: Given, view: BodyView | Refusal
 }
 
 /**
- * Classifies by the body. The cached classification is used when the scan, whose result is small, has the same result
- * as for the previous request with the same head.
+ * Classifies by the body. Uses the cached classification when the scan found the same members and values as for the
+ * previous request with the same head.
  */
 function classifyRead({ template }: Governed, { bound, request }: Given, view: BodyView): Classification {
   const isScanned = view.kind === 'json' && view.found !== undefined

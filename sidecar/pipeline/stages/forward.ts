@@ -114,7 +114,10 @@ function whereTo({ connector, snapshot, request }: Parsed): UpstreamTarget {
   return plainTarget(request, mayBePrivate(snapshot, host, port))
 }
 
-/** `isPlain` is true when the gateway must read the response, which must then be uncompressed. */
+/**
+ * Builds the outbound request. `isPlain` is true when the gateway must read the response, which must then be
+ * uncompressed.
+ */
 function outboundOf(exchange: Journaled, target: UpstreamTarget, isPlain: boolean): Outbound {
   const { outbound, raw } = exchange
   const rawHeaders = headersOf(exchange, isPlain)
