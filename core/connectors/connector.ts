@@ -202,12 +202,12 @@ export type Connector<Name extends string = string> = {
   readonly find?: FindRules
   /**
    * Returns a reader for an upload that may contain batch requests; null for other requests. The reader returns the
-   * actions that the provider performs for the batch requests. It receives null for a body beyond the size limit.
+   * acts that the provider performs for the batch requests. It receives null for a body beyond the size limit.
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**
-   * Returns a reader for a request that the first bytes of its body classify, whatever its media type. `parseAction`
-   * gets the bytes as the body view `head`. Null for other requests.
+   * Returns a reader for a request that the first bytes of its body classify, regardless of its media type.
+   * `parseAction` gets the bytes as the body view `head`. Null for other requests.
    */
   readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
   /** Reads handles: ids of provider resources that agents receive and use later. */

@@ -108,7 +108,7 @@ const ProviderToolsSpec = z.strictObject({
   ),
 })
 
-/** A whole name, or a prefix followed by `*`. */
+/** Name pattern: a whole name, or a prefix followed by `*`. */
 const namePattern = z
   .string()
   .min(1)

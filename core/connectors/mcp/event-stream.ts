@@ -19,8 +19,8 @@ const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g
 const OVERLAP = 3
 
 /**
- * Splits server-sent events at their ends, one at a time. Searched text is not searched again, however small the chunks
- * are. The parts of an event that exceeds `TOOL_LIST_BOUNDS` are passed on as they arrive, not as events.
+ * Splits server-sent events at their ends, one at a time. Searched text is not searched again, regardless of the size
+ * of the chunks. The parts of an event that exceeds `TOOL_LIST_BOUNDS` are passed on as they arrive, not as events.
  */
 export function createEventSplitter(): EventSplitter {
   const blankLine = new RegExp(BLANK_LINE)

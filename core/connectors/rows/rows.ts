@@ -29,9 +29,9 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
 }
 
 /**
- * Returns the write rows of the path, whatever their method: for a method without a row, a server may execute any of
- * them. `every` includes the rows of all readings of the path: a server may read `/users/me` as `/users/{id}`. Returns
- * a refusal if the value of a parameter is ambiguous.
+ * Returns the write rows of the path, regardless of their method: for a method without a row, a server may execute any
+ * of them. `every` includes the rows of all readings of the path: a server may read `/users/me` as `/users/{id}`.
+ * Returns a refusal if the value of a parameter is ambiguous.
  */
 export function lookUpWrites(
   trie: RowTrie,

@@ -27,8 +27,8 @@ export function parseBody(
 }
 
 /**
- * Returns the reason why the gateway does not parse a body with this encoding, charset and media type, whatever its
- * bytes are. Null if the gateway parses the body or the media type needs no parsing.
+ * Returns the reason why the gateway does not parse a body with this encoding, charset and media type, regardless of
+ * its bytes. Null if the gateway parses the body or the media type needs no parsing.
  */
 export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal | null {
   if (encoding !== undefined) {
@@ -111,7 +111,7 @@ export type KeyScan = {
 const MAX_TOKEN_BYTES = 256
 
 type State = {
-  /** Requested keys by their folded spelling. */
+  /** Requested keys by their folded spelling (see `fold`). */
   readonly wanted: ReadonlyMap<string, string>
   readonly found: Map<string, unknown>
   readonly sighted: Set<string>

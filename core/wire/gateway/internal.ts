@@ -8,7 +8,7 @@ import { openEnum } from '../schema/open-enum.ts'
 import { EffectWord } from './effect-word.ts'
 import { Instance } from './instance.ts'
 
-/** Status of an approval in the gateway's internal API (spec 4.2; see the extension table of the README). */
+/** Status of an approval in the gateway's internal API (spec 4.2). */
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])
 
 /**
