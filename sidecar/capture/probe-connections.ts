@@ -100,7 +100,7 @@ export function createProbeConnections(): ProbeConnections {
 }
 
 /**
- * Finds out what became of a connection that our listener has not accepted in time. Returns `escaped` when the
+ * Determines the outcome of a connection that our listener has not accepted in time. Returns `escaped` when the
  * connection left the machine. Otherwise returns `landed`: the connection may be in the backlog of the listener, or the
  * listener rejected it because an agent holds all connections. The socket tables of the kernel distinguish these cases.
  */

@@ -14,7 +14,7 @@ export type Probe = {
   readonly state: CaptureState
   /** Returns true when the accepted connection is a probe in flight. */
   isProbe(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
-  /** Starts probing at once, and repeats it periodically. Resolves with the first result. */
+  /** Starts probing immediately, and repeats it periodically. Resolves with the first result. */
   start(): Promise<CaptureState>
   close(): void
 }

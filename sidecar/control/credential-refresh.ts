@@ -14,7 +14,7 @@ export type CredentialRefreshDeps = {
   readonly monotonicMs: () => number
 }
 
-/** Time limit of the call in milliseconds. */
+/** Time limit in milliseconds of the call that requests a new secret. */
 const CALL_MS = 2_000
 /** Longest wait in milliseconds for a new secret. Requests of agents wait during this time. */
 const WAIT_MS = 5_000

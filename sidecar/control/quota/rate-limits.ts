@@ -26,7 +26,7 @@ export type RateLimits = {
    * control plane no longer reports applies for one more minute.
    */
   processesOf(agent: string): number
-  /** Releases all leases. */
+  /** Releases all quota leases. */
   close(): Promise<void>
 }
 

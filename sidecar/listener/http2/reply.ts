@@ -27,11 +27,11 @@ export type Http2ReplyOptions = {
   readonly isHead: boolean
   readonly acceptsTrailers: boolean
   /**
-   * Set for gRPC calls; null for other requests. `killReason` returns the reason of the kill switch that cut the call,
-   * as the agent may see it; null when no kill switch cut the call.
+   * Set for gRPC calls; null for other requests. `killReason` returns the reason of the kill switch that aborted the
+   * call, as the agent may see it; null when no kill switch aborted the call.
    */
   readonly grpc: { readonly killReason: () => string | null } | null
-  /** Called once, when the response is complete or cut. */
+  /** Called once, when the response is complete or aborted. */
   readonly onEnded: () => void
 }
 

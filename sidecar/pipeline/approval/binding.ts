@@ -14,8 +14,8 @@ export type BoundRequest = {
   /** All forwarded headers, except those that the documentation names as ignored. */
   readonly headers: readonly BoundHeader[]
   /**
-   * Hash of the body without the values that a client generates anew for each attempt. `open` for a body without an
-   * end; null without a body.
+   * Hash of the body without the values that a client regenerates for each attempt. `open` for a body without an end;
+   * null without a body.
    */
   readonly body: string | null
 }

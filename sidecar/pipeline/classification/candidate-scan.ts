@@ -74,7 +74,7 @@ class CandidateScan implements ResponseStage {
     return this.#request.body.length
   }
 
-  /** Returns true when the text contains no key. */
+  /** Returns true when the text contains none of the keys. */
   #isPlain(text: string): boolean {
     this.#isObject = OBJECT_START.test(text)
     return !isFound(this.#patterns.word, text)

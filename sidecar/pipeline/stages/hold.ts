@@ -29,7 +29,7 @@ import type { Evaluations } from './evaluate.ts'
 const MAX_ROUNDS = 3
 
 /**
- * Time in milliseconds to wait for the end of a gRPC request body. A unary call ends at once; the body of any other
+ * Time in milliseconds to wait for the end of a gRPC request body. A unary call ends immediately; the body of any other
  * call stays open as long as its client sends.
  */
 const OPEN_AFTER_MS = 1_000
