@@ -93,7 +93,7 @@ export function overridableBody(
 const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
 
 /**
- * Returns the possible actions of a POST whose server takes another method from the body; null if the classification
+ * Returns the possible actions of a POST whose server may use another method from the body; null if the classification
  * refuses one of the other methods.
  */
 export function overriddenActions(

@@ -82,8 +82,8 @@ export function createProbeConnections(): ProbeConnections {
 
   return {
     /**
-     * Connects from the next free source port. A port that is in use says nothing about the rules, so the next port is
-     * tried.
+     * Connects from the next free source port. A port that is in use reveals nothing about the rules, so the function
+     * tries the next port.
      */
     async connect(target) {
       let outcome: ProbeOutcome = 'busy'

@@ -183,7 +183,7 @@ export class Exchange {
   time: string | undefined = undefined
   /** Bytes forwarded in each direction of an upgraded or tunneled connection. */
   tunnelBytes: { up: number; down: number } | undefined = undefined
-  /** Handles that the provider gave to the agent in its response. */
+  /** Handles that the provider returned to the agent in its response. */
   given: GivenHandle[] | undefined = undefined
   /** True while the exchange counts for the limit of concurrent exchanges of its agent. */
   isAdmitted = false

@@ -157,7 +157,7 @@ export type HoldOutcome =
   | { readonly kind: 'deferred'; readonly approvalId: string }
   | { readonly kind: 'aborted'; readonly approvalId: string | null }
 
-/** Owners of provider handles: the agent to which a provider gave a session, response, file, thread or batch. */
+/** Owners of provider handles: the agent to which a provider returned a session, response, file, thread or batch. */
 export type HandlePort = {
   /** Returns the hash that represents the handle. */
   keyOf(bound: BoundConnector, handle: Handle): string

@@ -43,6 +43,6 @@ export type ReplyStream = {
    * null.
    */
   readonly ended?: Promise<undefined> | null
-  /** Destroys the connection, so that the client cannot take the response for complete. */
+  /** Destroys the connection, so that the client cannot treat the response as complete. */
   destroy(): void
 }

@@ -9,7 +9,7 @@ const NEW_REFERENCE = {
   permissions: ['contents:write', 'workflows:write'],
 } as const
 
-/** Creation of a tag. Its risk is medium, because users take a tag for a release and pipelines start from tags. */
+/** Creation of a tag. Its risk is medium, because users treat a tag as a release and pipelines start from tags. */
 const TAG: CatalogueRow = { type: 'codehost.tag.create', ...NEW_REFERENCE }
 /** Creation of a reference that is neither a branch nor a tag, such as `refs/notes/…`. */
 const OTHER: CatalogueRow = { type: 'codehost.ref.create', ...NEW_REFERENCE }

@@ -249,7 +249,7 @@ async function* bodyOf(response: IncomingMessage, signal: AbortSignal): AsyncGen
   }
 }
 
-/** Returns the reason of the abort instead of Node's error, which says only that the call was aborted. */
+/** Returns the reason of the abort instead of Node's error, which states only that the call was aborted. */
 function reasonOf(signal: AbortSignal, error: unknown): unknown {
   return signal.aborted ? signal.reason : error
 }

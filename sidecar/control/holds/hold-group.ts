@@ -59,7 +59,7 @@ export class HoldGroup {
   #wake: () => void = () => undefined
   #deadline: NodeJS.Timeout | null = null
 
-  /** True while the last reply says that the approval is pending. */
+  /** True while the last reply states that the approval is pending. */
   #isOpen = false
 
   constructor(hold: HoldBody, deps: HoldGroupDeps) {

@@ -10,8 +10,8 @@ import { isErrno } from '../../journal/segments/errno.ts'
  */
 const KillFile = z.object({
   /**
-   * `namespace/name` of this gateway. The name is stored, so that `gateway:X` scopes match before the control plane has
-   * sent the name.
+   * Name of this gateway, as `namespace/name`. The name is stored, so that `gateway:X` scopes match before the control
+   * plane has sent the name.
    */
   gateway: z.string(),
   /** Kill switches of the latest stored state of the control plane. */

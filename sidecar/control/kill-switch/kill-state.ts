@@ -35,7 +35,7 @@ export type KillState = KillPort & {
    * replaces the known state.
    */
   applyRemote(effective: readonly KillEntry[], state?: KillStateMessage): number
-  /** Reports whether all entries are effective on this gateway. Only then may they be acknowledged. */
+  /** Reports whether all entries are effective on this gateway. Only then may the kill state be acknowledged. */
   holds(entries: readonly KillEntry[]): boolean
   /**
    * Returns fields of an acknowledgement, from which a replica detects that it lacks newer state: the position of the

@@ -5,7 +5,7 @@ import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
  * Maximum number of agents that are counted, which is meant to exceed the active agents of every installation. Beyond
- * it idle agents are evicted first.
+ * this number, idle agents are evicted first.
  */
 const MAX_AGENTS = 10_000
 const WINDOW_MS = 60_000

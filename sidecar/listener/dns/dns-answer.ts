@@ -85,7 +85,7 @@ type Addresses = ReturnType<AddressRange['addressesOf']>
 type Families = ReturnType<DnsAnswerDeps['families']>
 
 /**
- * Builds an empty reply with RA (recursion available). Resolvers take an empty answer without RA for a referral, and
+ * Builds an empty reply with RA (recursion available). Resolvers treat an empty answer without RA as a referral, and
  * fail.
  */
 function reply(query: Packet, rcode: number): Packet {

@@ -135,7 +135,7 @@ export class Http2Reply implements Reply, ReplyStream {
       return
     }
     this.isEnded = true
-    // `close` would end the body normally, and the client could take the response for complete.
+    // `close` would end the body normally, and the client could treat the response as complete.
     this.#stream.destroy(new Error('the response was aborted'))
     this.#options.onEnded()
   }

@@ -23,7 +23,7 @@ import { type Http2Head, readHttp2Head } from './request.ts'
 import { TappedSocket } from './tapped-socket.ts'
 
 const WINDOW_BYTES = 256 * 1024
-/** Maximum number of request body bytes that are discarded after the reply. Beyond it the stream is closed. */
+/** Maximum number of request body bytes that are discarded after the reply. Beyond the limit, the stream is closed. */
 const DRAIN_BYTES = 256 * 1024
 const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM
 

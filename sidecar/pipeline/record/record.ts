@@ -77,7 +77,7 @@ function logDecision(exchange: Exchange): LogDecision {
   if (exchange.outcome.denyReason !== null) return 'DENY'
   if (exchange.isWaiting === true) return 'HOLD'
   if (exchange.approvalId !== undefined) return 'ALLOW'
-  // When the client disconnected before a decision, no request was forwarded, so the record says DENY.
+  // When the client disconnected before a decision, no request was forwarded, so the record has the decision DENY.
   return exchange.decision === undefined ? 'DENY' : LOG_DECISION[exchange.decision.verdict]
 }
 

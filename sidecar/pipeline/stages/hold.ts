@@ -206,8 +206,8 @@ function refuseRestless(exchange: Received): 'responded' {
 }
 
 /**
- * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so that the record
- * says HOLD and not DENY.
+ * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so that the record has
+ * the decision HOLD and not DENY.
  */
 function refuseDeferred(exchange: Received, approvalId: string): 'responded' {
   const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`

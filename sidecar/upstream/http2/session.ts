@@ -111,7 +111,7 @@ export class UpstreamSession {
   /** Opens a stream. Returns null, and sends nothing, when the session is full or closing. */
   begin(fields: readonly string[], hasBody: boolean): OpenedStream | null {
     if (this.isOver || this.isFull) return null
-    // `close` would end the request body normally, and the server could take the body for complete. An abort resets the
+    // `close` would end the request body normally, and the server could treat the body as complete. An abort resets the
     // stream.
     const reset = new AbortController()
     const options = { endStream: !hasBody, signal: reset.signal }
