@@ -113,7 +113,10 @@ export const ApprovalCard = z.object({
   access_request: z.boolean().optional(),
   /** Time until which the approval can be withdrawn, unless it is used before; null or absent if it cannot be. */
   withdrawable_until: z.string().nullable().optional(),
-  /** Whether a grant for later requests like this one is possible, and for which parameters. Absent on older cards. */
+  /**
+   * States whether a grant for later requests like this one is possible, and for which parameters. Absent on older
+   * cards.
+   */
   grant: z
     .object({
       /** Reason why no grant is possible, as a sentence; null if a grant is possible. */
