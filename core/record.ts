@@ -5,10 +5,10 @@ import { GivenHandle, HandleOwnerSchema } from './wire/gateway/handles.ts'
 import { Instance } from './wire/gateway/instance.ts'
 import { openEnum } from './wire/schema/open-enum.ts'
 
-/** Decisions of this version. Records of newer gateways may have others. */
+/** Decisions of this version. Records of newer gateways may have other decisions. */
 const RecordDecision = openEnum(['ALLOW', 'HOLD', 'DENY'] as const satisfies readonly LogDecision[])
 
-/** Returns whether this version has the decision. */
+/** Reports whether this version defines the decision. */
 export function isKnownDecision(decision: TrafficRecord['decision']): decision is LogDecision {
   return RecordDecision.options[0].safeParse(decision).success
 }
@@ -148,11 +148,11 @@ export const RecordSchema = z.object({
    */
   effects: z.array(z.string().max(32)).max(16).nullish(),
   decision: RecordDecision,
-  /** Verdict of full enforcement; null if it equals `decision`. */
+  /** Decision that the level `full_enforce` would make; null if it equals `decision`. */
   would: RecordDecision.nullable(),
   /**
    * Short remark on the request: `approved`, `executed` (by a decision token), `would deny`, `would hold`, `unknown`
-   * (the process crashed between intent and result), …
+   * (the process crashed after it had recorded the intent, before it recorded the result), …
    */
   note: z.string().nullable(),
   /** Reason of the result: for a refusal one of the closed list of spec 4.5, otherwise a short sentence. */
@@ -171,8 +171,8 @@ export const RecordSchema = z.object({
   /** Number of function tools in a model request, which the agent executes itself. Absent if there are none. */
   function_tools: z.int().min(1).nullish(),
   /**
-   * Owner of the handles in the request. If the owners differ, `foreign` and `unknown` take precedence over `own`.
-   * Absent if the request has no handles.
+   * Owner of the handles (provider ids of sessions, files or batches) in the request. If the owners differ, `foreign`
+   * and `unknown` take precedence over `own`. Absent if the request has no handles.
    */
   handle: openEnum(HandleOwnerSchema.options).nullish(),
   /** Handles in the provider's response, which belong to the agent from then on. */

@@ -29,7 +29,7 @@ export const TokenClaims = z.strictObject({
 })
 export type TokenClaims = z.infer<typeof TokenClaims>
 
-/** Reasons why a token is invalid, as `tokens/verify` returns them. An active kill switch has a separate reason. */
+/** Reasons why a token is invalid, as `tokens/verify` returns them. */
 export const TOKEN_ERRORS = {
   malformed: 'Malformed token',
   signature: 'Invalid signature',

@@ -42,9 +42,9 @@ export type PodConfig = {
   readonly interception: 'transparent' | 'proxyEnv'
   /** True when the capture rules drop IPv6 instead of redirecting it. */
   readonly isIpv6Closed: boolean
-  /** `namespace/name` of the Gateway. */
+  /** Name of the Gateway, as `namespace/name`. */
   readonly gateway: string
-  /** `namespace/name` of the agent that all traffic of the pod belongs to. */
+  /** Agent that all traffic of the pod belongs to, as `namespace/name`. */
   readonly agent: string
   readonly pod: { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly serviceAccount: string

@@ -50,7 +50,7 @@ type Made = {
   readonly issuer: PodCa | null
 }
 
-/** URL, conditions and capture of the gateway, which are available only once the gateway listens. */
+/** URL, error conditions and capture state of the gateway, which are available only once the gateway listens. */
 type Address = { url: string; conditions: Pod['conditions']; captureState: Pod['captureState'] }
 
 export type Core = ReturnType<typeof createCore>

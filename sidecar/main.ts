@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   process.send?.({ type: 'ready', host: config.host, port: gateway.port })
 }
 
-// Every abnormal exit is logged, because an exit code alone does not say what to change.
+// Every abnormal exit is logged, because an exit code alone does not show the cause.
 let wasReported = false
 process.on('exit', (code) => {
   if (code !== 0 && !wasReported) writeSync(2, `The gateway ended with exit code ${code}.\n`)

@@ -5,7 +5,7 @@ import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { resolveByDns } from './upstream/dial.ts'
 
-/** Returns the owner of a host name in a DNS query; null before the first snapshot. */
+/** Returns how the DNS listener treats a host name (see `NameOwner`); null before the first snapshot. */
 export function ownerOf(snapshot: Snapshot | null, name: string): NameOwner | null {
   if (snapshot === null) return null
   const host = normaliseHost(name)

@@ -48,7 +48,7 @@ export type PodDeps = {
   readonly problem: () => string | null
   readonly monotonicMs: () => number
   readonly log: Pick<Log, 'info' | 'warn'>
-  /** Called when a change should be reported to the control plane at once. */
+  /** Called when a change should be reported to the control plane immediately. */
   readonly onChange: () => void
 }
 

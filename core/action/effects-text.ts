@@ -2,7 +2,7 @@ import { EFFECT_MEANINGS, isEffectClass } from './effect-class.ts'
 
 /**
  * Returns a text that explains the effect classes of a request to approvers. Returns null if there are no classes.
- * Approval cards of older versions have none.
+ * Approval cards that older versions stored have no classes.
  */
 export function effectsText({
   effects = [],

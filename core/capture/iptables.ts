@@ -2,8 +2,8 @@ import { POD_PORTS, PROBE_PORTS } from './pod-contract.ts'
 
 /**
  * Capture rules for gVisor, whose network stack has the legacy interface of iptables and no nf_tables. Its iptables has
- * no conntrack or comment module, no inverted ports, protocols or interfaces, no effective REJECT, and takes at most 8
- * KiB for a table.
+ * no conntrack or comment module, no inverted ports, protocols or interfaces, no effective REJECT, and accepts at most
+ * 8 KiB for a table.
  */
 
 const PROBES = `${PROBE_PORTS.first}:${PROBE_PORTS.last}`

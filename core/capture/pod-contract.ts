@@ -74,7 +74,7 @@ export const HEALTH_PATHS = {
   /** Path of the readiness probe. It returns 200 while the gateway can decide requests and the capture works. */
   ready: '/ready',
   /**
-   * Path of the liveness probe. It returns 200 as long as the event loop runs, whatever the state of the gateway is.
+   * Path of the liveness probe. It returns 200 as long as the event loop runs, regardless of the state of the gateway.
    */
   live: '/live',
 } as const

@@ -10,8 +10,8 @@ import { TYPES_WITHOUT_CATALOGUE, TYPES_WITHOUT_HOSTS } from './registry.ts'
  */
 const OPEN: ReadonlySet<string> = new Set([...TYPES_WITHOUT_HOSTS, ...TYPES_WITHOUT_CATALOGUE])
 /**
- * Action names, without the connector prefix, that every connector type has without a catalogue row. In names of
- * unmapped actions, an HTTP method follows `unmapped.`.
+ * Action names, without the connector prefix, that exist for every connector type, although no catalogue row has them.
+ * In names of unmapped actions, an HTTP method follows `unmapped.`.
  */
 const OF_EVERY_TYPE = ['tunnel.open', 'websocket.open', 'unmapped.']
 

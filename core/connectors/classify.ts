@@ -56,8 +56,8 @@ export function decidingKeys(bound: BoundConnector, request: CanonicalRequest): 
 }
 
 /**
- * Returns the JSON members to read in a full scan of the body, whatever the policies use; null if the body is not
- * scanned in full.
+ * Returns the JSON members that the gateway reads in a full scan of the body, even if no policy uses them; null if the
+ * body is not scanned in full.
  */
 export function scannedMembers(bound: BoundConnector, request: CanonicalRequest): readonly string[] | null {
   if (request.method === 'CONNECT' || request.isUpgrade) return null
@@ -78,8 +78,8 @@ export function needsBody(bound: BoundConnector, request: CanonicalRequest): boo
 }
 
 /**
- * Returns the format in which the body could override the request's method (`_method`); null if the server supports no
- * override in this format.
+ * Returns the format (form, multipart or JSON) of a body that could override the request's method with `_method`; null
+ * if the server supports no override in this format.
  */
 export function overridableBody(
   { connector }: BoundConnector,
@@ -93,7 +93,7 @@ export function overridableBody(
 const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
 
 /**
- * Returns the possible actions of a POST whose server takes another method from the body; null if the classification
+ * Returns the possible actions of a POST whose server may use another method from the body; null if the classification
  * refuses one of the other methods.
  */
 export function overriddenActions(
@@ -106,8 +106,8 @@ export function overriddenActions(
 }
 
 /**
- * Returns the action of a streamed request from the body keys that a scan found; null if the keys do not determine it.
- * The action completes the traffic record. Decisions never use it.
+ * Returns the action of a streamed request from the body keys that a scan found; null if the keys do not determine the
+ * action. The traffic record shows this action. Decisions never use it.
  */
 export function nameSeen(
   bound: BoundConnector,

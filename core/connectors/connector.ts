@@ -206,8 +206,8 @@ export type Connector<Name extends string = string> = {
    */
   readUpload?(request: CanonicalRequest, config: ConnectorConfig): UploadReader | null
   /**
-   * Returns a reader for a request that the first bytes of its body classify, whatever its media type. `parseAction`
-   * gets the bytes as the body view `head`. Null for other requests.
+   * Returns a reader for a request that the first bytes of its body classify, regardless of its media type.
+   * `parseAction` gets the bytes as the body view `head`. Null for other requests.
    */
   readsHead?(request: CanonicalRequest, config: ConnectorConfig): HeadReader | null
   /** Reads handles: ids of provider resources that agents receive and use later. */

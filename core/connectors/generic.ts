@@ -31,7 +31,7 @@ function createMethodConnector<Name extends string>(name: Name, title: string): 
     toRequest(spec, config) {
       const method = spec.type.slice(name.length + 1).toUpperCase()
       if (METHODS.has(method)) return methodRequest(method, spec, config)
-      // The action is declared by the Connector (`spec.actions`).
+      // The Connector declares the action (`spec.actions`).
       return executeByRows([], spec, { ...executeAddress(config, ''), format: 'json' })
     },
   }

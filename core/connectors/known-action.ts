@@ -9,8 +9,8 @@ import type { BoundConnector } from './registry.ts'
 const TOOLS = 'mcp.tools.'
 
 /**
- * Resolves the action type of a submission: first by the catalogue, then by the actions that the agent's connectors
- * declare, then by the form of the name (MCP tools, unmapped requests). Returns null for an unknown type.
+ * Returns the facts about the action type of a submission: from the catalogue, else from the actions that the agent's
+ * connectors declare, else from the form of the name (MCP tools, unmapped requests). Returns null for an unknown type.
  */
 export function knownByName(
   type: string,

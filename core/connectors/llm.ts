@@ -113,8 +113,8 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
       if (isRefusal(read)) return read
-      // The gateway reads an uploaded form only to find the acts of the provider. The fields of the form do not become
-      // parameters, so a policy that uses them refuses the request.
+      // The gateway reads an uploaded form only to find the actions that the provider performs. The fields of the form
+      // do not become parameters, so a policy that uses them refuses the request.
       const isUpload = read.body?.kind === 'opaque' && read.body.acts !== undefined
       const named = parseByRows(classifier, read.request, isUpload ? undefined : read.body, config)
       if (isRefusal(named)) return named

@@ -49,7 +49,7 @@ export function canonicalParameters(rules: NameRules | null, parameters: Paramet
   )
 }
 
-/** Maximum depth at which names are folded. Conditions cannot access deeper values. */
+/** Maximum depth at which names are converted to their canonical spelling. Conditions cannot access deeper values. */
 const MAX_NESTING = 16
 
 function canonicalUnder(rules: NameRules, key: string, value: unknown, depth: number): unknown {

@@ -128,7 +128,10 @@ function bindNames(entry: ConnectorEntry, connector = connectorOfType(entry.type
   return { entry, connector, config, ports: entry.ports, userRows: null }
 }
 
-/** Builds the host index of a snapshot. If two Connectors claim one host and port, the first one owns it. */
+/**
+ * Builds the host index of a snapshot. If two Connectors claim the same host and port, the first Connector in the list
+ * owns them.
+ */
 export function buildHostIndex(entries: readonly ConnectorEntry[]): HostIndex {
   return indexConnectors(entries.map((entry) => bindConnector(entry)))
 }

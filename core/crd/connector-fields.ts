@@ -108,7 +108,7 @@ const ProviderToolsSpec = z.strictObject({
   ),
 })
 
-/** A whole name, or a prefix followed by `*`. */
+/** Name pattern: a whole name, or a prefix followed by `*`. */
 const namePattern = z
   .string()
   .min(1)
@@ -145,8 +145,8 @@ const AgentTriggersSpec = z.strictObject({
 })
 
 /**
- * Fields of a Connector that gateways receive under the same name. They are absent in the entry of a section if they have
- * their default value.
+ * Fields of a Connector that gateways receive under the same name. A field with its default value is absent from the
+ * configuration that the control plane sends.
  */
 export const CONNECTOR_FIELDS = {
   baseUrl: described(

@@ -172,8 +172,8 @@ function audience(decisive: Decision, decisions: readonly Decision[]): readonly 
 }
 
 /**
- * Returns the stricter of two decisions: by the verdict, then by the verdict under full enforcement, then by risk. The
- * first of equals wins.
+ * Returns the stricter of two decisions: by the verdict, then by the verdict under full enforcement, then by risk. If
+ * both are equally strict, returns the first.
  */
 function stricter(a: Decision, b: Decision): Decision {
   const difference =

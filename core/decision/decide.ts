@@ -32,7 +32,7 @@ export type DecisionRules = {
    */
   readonly permissions: PermissionIndex | null
   readonly policies: PolicyIndex
-  /** Enforcement level of the gateway. Null for v1, whose decisions are advice and have no level. */
+  /** Enforcement level of the gateway. Null for an action of the v1 API, whose decisions are advice. */
   readonly level: EnforcementLevel | null
   /** Verdict for a request through a gateway if no permission matches. */
   readonly defaultVerdict: Verdict

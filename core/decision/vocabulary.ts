@@ -6,7 +6,7 @@ export type Verdict = 'allow' | 'hold' | 'deny'
 
 /** Spelling of a verdict in permissions, access rules and policies. */
 export type RuleDecision = 'allow' | 'require_approval' | 'deny'
-/** Spelling of a verdict in `decision.outcome` of v1. */
+/** Spelling of a verdict in `decision.outcome` of the v1 API. */
 export type Outcome = 'allow' | 'requires_approval' | 'deny'
 /** Value of `status` of a v1 action request directly after its evaluation. */
 export type RequestStatus = 'allowed' | 'pending_approval' | 'denied'

@@ -10,7 +10,7 @@ export const AMBIENT_LABEL = 'istio.io/dataplane-mode'
 const ISTIO_INJECT = 'sidecar.istio.io/inject'
 const LINKERD_INJECT = 'linkerd.io/inject'
 
-/** Labels and annotations that exclude a pod from service meshes, whatever the settings of its namespace are. */
+/** Labels and annotations that exclude a pod from service meshes, regardless of the settings of its namespace. */
 const OPT_OUT_LABELS = { [ISTIO_INJECT]: 'false', [AMBIENT_LABEL]: 'none' } as const
 const OPT_OUT_ANNOTATIONS = { [LINKERD_INJECT]: 'disabled' } as const
 

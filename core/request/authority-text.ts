@@ -1,6 +1,9 @@
 /* The text form of an authority (`host`, `host:port`, `[v6]` or `[v6]:port`), without any check of the host. */
 
-/** Host of an authority as written, with the brackets of an IPv6 address; null for an authority without a port. */
+/**
+ * Host and port of an authority as written. `host` keeps the brackets of an IPv6 address. `port` is null if the text
+ * has no port.
+ */
 export type AuthorityText = { readonly host: string; readonly port: number | null }
 
 const WITH_PORT = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/

@@ -18,8 +18,8 @@ export function readBodyInfo(facts: HeaderFacts, httpVersion: RawRequest['httpVe
 }
 
 /**
- * Returns the length of the body in bytes; `unknown` if only the end of the stream determines the length, or if there
- * is no body.
+ * Returns the length of the body in bytes, or `chunked`. Returns `unknown` without Content-Length and
+ * Transfer-Encoding: the request has no body, or the end of its stream determines the length (HTTP/2).
  */
 function readLength(
   facts: HeaderFacts,

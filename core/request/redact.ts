@@ -45,8 +45,8 @@ const PATH_PARAMETER = /[^/;]+/g
 const MAX_EQUALS = 16
 
 /**
- * Hides the text after the first `=` that follows the name of a secret. The name may begin after any separator. If the
- * text has more than `MAX_EQUALS` `=`, hides the text after these, whatever its names are.
+ * Hides the text after the first `=` that follows the name of a secret. The name may begin after any separator. Also
+ * hides the text after the first unchecked `=` if the text has more than `MAX_EQUALS` of them.
  */
 function hiddenInPath(text: string): string {
   let count = 0
@@ -59,8 +59,8 @@ function hiddenInPath(text: string): string {
 }
 
 /**
- * Returns the target of an action for a record. Of a URL, the user information is hidden, and the values of parameters
- * that could be credentials.
+ * Returns the target of an action for a record. In a URL, hides the user information and the values of parameters that
+ * could be credentials.
  */
 export function recordTarget(target: string): string {
   const text = target.replace(USER, `$1${HIDDEN}@`).slice(0, MAX_PATH)

@@ -179,7 +179,7 @@ function compiledPolicies(entries: readonly PolicyEntry[]): CompiledPolicies {
 
 /**
  * Returns the policies, with additional ones that deny the scopes of entries that are not understood. Returns the
- * policies of `kept` if they are the same.
+ * policies of the previous snapshot `kept` if neither snapshot has such additional policies.
  */
 function withDenials(
   compiled: CompiledPolicies,

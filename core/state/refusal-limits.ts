@@ -69,7 +69,7 @@ const MAX_PARTS = 100
 
 type Parts = {
   readonly whole: number
-  /** Number of records that a higher `whole` adds to each class. */
+  /** Number of records by which `whole` raises the limit of each class. */
   readonly more: number
   readonly part: (limit: number) => number
 }

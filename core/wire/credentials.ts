@@ -59,7 +59,7 @@ export const RotateCredentialBody = z.strictObject({
 
 export const TestCredentialBody = z.strictObject({ connector_id: Id })
 export const TestCredentialReply = z.object({
-  /** Whether the provider accepted the credential. */
+  /** True if the provider accepted the credential. */
   ok: z.boolean(),
   /** Owner of the credential according to the provider's response; null if the response names no owner. */
   identity: z.string().nullable(),

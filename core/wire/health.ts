@@ -35,7 +35,10 @@ export const CleanupReply = z.object({
   }),
   also_cleaned: z.object({
     old_traffic: Count,
-    /** Unsent records for a destination that no replica has in its configuration any more. */
+    /**
+     * Number of unsent records that were deleted because no replica has their destination in its configuration any
+     * more.
+     */
     ended_exports: Count,
     idempotency_keys: Count,
     invitations: Count,

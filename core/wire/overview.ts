@@ -11,7 +11,10 @@ import { DecisionView } from './v1.ts'
  */
 export const ChangeKind = z.enum(['approvals', 'traffic', 'kill', 'config', 'gateways', 'audit'])
 
-/** Opaque version of the data of each kind. A client reloads the data if the version differs from the one before. */
+/**
+ * Opaque version of the data of each kind. A client reloads the data if the version differs from that of the previous
+ * reply.
+ */
 export const ChangesReply = z.object({ versions: z.record(ChangeKind, z.string()) })
 
 export const GatewayState = z.object({

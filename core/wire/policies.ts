@@ -120,7 +120,7 @@ const Verdict = z.enum(['ALLOW', 'HOLD', 'DENY'])
 const Replayed = z.object({ decision: Verdict, would: Verdict, reason: z.string() })
 
 export const ReplayReply = z.object({
-  /** Number of replayed records. The replay takes the latest records. */
+  /** Number of replayed records. The replay uses the latest records. */
   considered: z.int(),
   /** Number of records that were not replayed, because their agent or connector does not exist any more. */
   skipped: z.int(),

@@ -183,7 +183,10 @@ export const RespondReply = z.object({
 })
 export const KillSwitchReply = z.object({
   kill_switch: z.boolean(),
-  /** Extension: warning about a scope that matches nothing, or about a kill switch that could not be stored. */
+  /**
+   * Not in the specification: warning about a scope that matches nothing, or about a kill switch that could not be
+   * stored.
+   */
   warning: z.string().optional(),
   nearest: z.array(z.string()).optional(),
 })

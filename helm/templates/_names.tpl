@@ -21,7 +21,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
-{{/* Called with (list . "component"). */}}
+{{/* Labels of one component. Called with (list . "component"). */}}
 {{- define "chaperone.componentLabels" -}}
 {{ include "chaperone.labels" (first .) }}
 app.kubernetes.io/component: {{ last . }}
@@ -33,7 +33,7 @@ app.kubernetes.io/instance: {{ (first .).Release.Name }}
 app.kubernetes.io/component: {{ last . }}
 {{- end -}}
 
-{{/* Conforms to PodSecurity `restricted`. */}}
+{{/* Pod security context that conforms to the Pod Security Standard `restricted`. */}}
 {{- define "chaperone.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -54,7 +54,8 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext: {{- include "chaperone.containerSecurity" . | nindent 2 }}
 {{- end -}}
 
-{{/* A terminating pod receives requests for some seconds, until all nodes have updated the endpoints of its Service. */}}
+{{/* Delays the stop of a container: a terminating pod receives requests for some seconds, until all nodes have updated the
+endpoints of its Service. */}}
 {{- define "chaperone.lastCalls" -}}
 lifecycle:
   preStop: { sleep: { seconds: 10 } }
@@ -78,7 +79,7 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
-{{/* Entries of an env list: the URL of the database, from a Secret. */}}
+{{/* Env entries with the URL of the database, from a Secret. */}}
 {{- define "chaperone.databaseUrl" -}}
 {{- if .Values.postgres.bundled }}
 {{- if .Values.database.urlSecret.name }}

@@ -1,4 +1,4 @@
-{{/* Settings that operator and control plane share. Each is called with (list . "component" VALUES). */}}
+{{/* Settings that operator and control plane share. Each template is called with (list . "component" VALUES). */}}
 
 {{/* The ServiceAccount of a component. */}}
 {{- define "chaperone.serviceAccount" -}}

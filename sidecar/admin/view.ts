@@ -183,7 +183,7 @@ function countsOf({ counts }: Metrics, events: Events, held: number) {
   }
 }
 
-/** Returns the connector type by Connector id, for every connector with a host. */
+/** Returns the connector type by the id of the Connector, for every Connector that owns a host. */
 function connectorTypes(control: ControlPlane): ReadonlyMap<string, string> {
   const hosts = control.snapshots.current()?.hosts
   const owners = hosts === undefined ? [] : [...hosts.exact.values(), ...hosts.wildcards.values()].flat()

@@ -82,8 +82,8 @@ export function createProbeConnections(): ProbeConnections {
 
   return {
     /**
-     * Connects from the next free source port. A port that is in use says nothing about the rules, so the next port is
-     * tried.
+     * Connects from the next free source port. A port that is in use reveals nothing about the rules, so the function
+     * tries the next port.
      */
     async connect(target) {
       let outcome: ProbeOutcome = 'busy'
@@ -100,7 +100,7 @@ export function createProbeConnections(): ProbeConnections {
 }
 
 /**
- * Finds out what became of a connection that our listener has not accepted in time. Returns `escaped` when the
+ * Determines the outcome of a connection that our listener has not accepted in time. Returns `escaped` when the
  * connection left the machine. Otherwise returns `landed`: the connection may be in the backlog of the listener, or the
  * listener rejected it because an agent holds all connections. The socket tables of the kernel distinguish these cases.
  */

@@ -14,7 +14,7 @@ export type Probe = {
   readonly state: CaptureState
   /** Returns true when the accepted connection is a probe in flight. */
   isProbe(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
-  /** Starts probing at once, and repeats it periodically. Resolves with the first result. */
+  /** Starts probing immediately, and repeats it periodically. Resolves with the first result. */
   start(): Promise<CaptureState>
   close(): void
 }
@@ -102,8 +102,8 @@ async function probeAddress(connections: ProbeConnections, address: string): Pro
 }
 
 /**
- * Probes an address of a closed family. Returns null without a bypass, because a missing answer does not prove that the
- * rules are in effect.
+ * Probes an address of a family (IPv4 or IPv6) that the capture rules drop. Returns null without a bypass, because a
+ * missing answer does not prove that the rules are in effect.
  */
 async function probeClosed(connections: ProbeConnections, address: string): Promise<CaptureState | null> {
   const outcome = await connections.connect({ address, port: 443, kind: 'tls', isClosed: true })

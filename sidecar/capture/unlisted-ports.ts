@@ -5,7 +5,7 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
 /**
- * Collects ports that agents requested of hosts for which `egress.allowedHosts` lists only other ports. Each entry and
+ * Collects ports that agents requested on hosts for which `egress.allowedHosts` lists only other ports. Each entry and
  * port is reported once, until the entry changes or the port becomes governed or allowed.
  */
 export type UnlistedPorts = {

@@ -1,6 +1,6 @@
 /** Size in bytes of a block, which holds about forty records. */
 const BLOCK_BYTES = 64 * 1024
-/** Number of empty blocks that are kept. */
+/** Maximum number of empty blocks that are kept for reuse. */
 const MAX_FREE = 16
 
 /** Size of the header of an item: its length in bytes, and one bit that is set when the item is removed. */

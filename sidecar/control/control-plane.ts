@@ -68,7 +68,7 @@ export type ControlPlane = {
   leaseStep(): LeaseStep
   /** Returns the reason why no stream is open; null while one is open, and before the first attempt has failed. */
   problem(): string | null
-  /** Sends a status report at once instead of at the next interval. */
+  /** Sends a status report immediately instead of at the next interval. */
   reportStatus(): void
   start(): void
   /** Ends the stream. Calls of `client` remain possible until the client is closed. */
@@ -93,7 +93,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const waits = createConditionWaits()
   const commands = createCommands(client, url)
   const killForwarding = createKillForwarding({ kill: deps.kill, commands, random, nowMs: clock.nowMs })
-  /** Reports kill switch announcements until a replica confirms that they were stored or lifted. */
+  /** Reports kill switch announcements until a replica confirms that they were stored or deactivated. */
   const announcementRetries = createRetryLoop({
     random,
     isPending: deps.kill.hasAnnounced,
@@ -157,8 +157,9 @@ type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log' | 'cancellati
 }
 
 /**
- * Applies a kill state. Acknowledges it only after every exchange that it covers was cut. A stored state that is older
- * than the known state is not applied: the gateway reports its own position, so that the replica reads the newer state.
+ * Applies a kill state. Acknowledges it only after every exchange that it covers was aborted. A stored state that is
+ * older than the known state is not applied: the gateway reports its own position, so that the replica reads the newer
+ * state.
  */
 function applyKill(
   { seq, effective, state }: Extract<DownMessage, { type: 'kill' }>,
@@ -175,7 +176,8 @@ function applyKill(
 }
 
 /**
- * Executes an order and sends its result once. If the result is lost, the control plane records the outcome as unknown.
+ * Executes an order (an action or a credential test) of the control plane, and sends the result once. If the result is
+ * lost, the control plane records the outcome as unknown.
  */
 async function carryOut(
   order: Order,

@@ -14,7 +14,7 @@ export type CredentialRefreshDeps = {
   readonly monotonicMs: () => number
 }
 
-/** Time limit of the call in milliseconds. */
+/** Time limit in milliseconds of the call that requests a new secret. */
 const CALL_MS = 2_000
 /** Longest wait in milliseconds for a new secret. Requests of agents wait during this time. */
 const WAIT_MS = 5_000
@@ -24,13 +24,13 @@ const PAUSE_MS = 10_000
 const MAX_CONNECTORS = 1_000
 
 type Refresh = {
-  /** Number of the refused secret. */
+  /** Serial number of the refused secret. */
   readonly serial: number
   readonly pending: Promise<void> | null
   readonly endedAtMs: number
   /**
-   * Number of the new secret when the upstream refused that secret too, which shows that the 401 has another reason.
-   * Absent otherwise.
+   * Serial number of the new secret when the upstream refused that secret too, which shows that the 401 has another
+   * reason. Absent otherwise.
    */
   readonly refusedAgain?: number
 }

@@ -12,7 +12,7 @@ import { postWithin } from './client/post-within.ts'
 /** Fetches the owners of handles from the control plane. Rejects when there is no reply within a second. */
 export type FetchHandleOwners = (request: HandlesBody) => Promise<HandlesReply>
 
-/** Maximum number of handles in memory. Beyond it the least recently used handle is evicted. */
+/** Maximum number of handles in memory. Beyond this number, the least recently used handle is evicted. */
 const MAX_GIVEN = 100_000
 const MAX_ANSWERS = 100_000
 /**
@@ -29,7 +29,7 @@ const TIMEOUT_MS = 1_000
 type Deps = { readonly fetchOwners: FetchHandleOwners; readonly monotonicMs: () => number }
 
 /**
- * Creates the registry of the agents to which providers gave handles through this process. The registry fetches all
+ * Creates the registry of the agents to which providers returned handles through this process. The registry fetches all
  * other owners from the control plane. Without a reply, a handle of another agent in the registry is `foreign`, and any
  * other handle is `unknown`.
  */
@@ -55,7 +55,7 @@ export function createHandleRegistry({ fetchOwners, monotonicMs }: Deps): Handle
   const ownerWithoutReply = (key: string): HandleOwner =>
     given.get(key) === undefined ? 'unknown' : 'foreign'
 
-  /** Returns the owners of up to `MAX_HANDLES` handles, in order; undefined where the control plane gave no answer. */
+  /** Returns the owners of up to `MAX_HANDLES` handles, in order; undefined where the control plane sent no answer. */
   async function fetchAll(agent: string, hashes: readonly string[]): Promise<(HandleOwner | undefined)[]> {
     const owners = await fetchOwners({ agent, hashes: [...hashes] }).then(
       (reply) => reply.owners,

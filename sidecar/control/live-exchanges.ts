@@ -15,7 +15,7 @@ export type LiveExchanges = LiveExchangePort & {
   abortAll(reason: unknown): number
 }
 
-/** Abort reason of an exchange that the kill switch cut. */
+/** Abort reason of an exchange that the kill switch aborted. */
 export type KillAbort = { readonly kind: 'kill'; readonly entry: KillEntry }
 
 export function createLiveExchanges(): LiveExchanges {

@@ -23,7 +23,7 @@ export type NarrowedTokensDeps = {
 /** The `NarrowedTokenPort` of the pipeline, with the number of its cached answers. */
 export type NarrowedTokens = NarrowedTokenPort & { readonly size: number }
 
-/** Time limit of the call in milliseconds. Requests of agents wait during the call. */
+/** Time limit in milliseconds of the call that requests a token. Requests of agents wait during the call. */
 const CALL_MS = 5_000
 /** Milliseconds after a failed call in which the last token is sent without another call. */
 const PAUSE_MS = 2_000

@@ -144,7 +144,7 @@ function closedOf({ path, bytes, results: count, numbers }: LeftSegment): Closed
   return { path, bytes, count, numbers, isHeld: false, results: null }
 }
 
-/** Reads the results of a closed segment from its file. Returns the queue. */
+/** Reads the results of a closed segment from its file. Returns them as a queue. */
 async function load(
   segment: Closed,
   queue: ResultQueue,

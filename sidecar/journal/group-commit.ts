@@ -3,7 +3,7 @@ type Group = PromiseWithResolvers<undefined>
 export type GroupCommitDeps = {
   /** Flushes everything that was written before the call. */
   readonly sync: () => Promise<void>
-  /** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
+  /** Time limit of one flush in milliseconds. Beyond the limit, the flush counts as failed. */
   readonly timeoutMs: number
   readonly onSynced?: (seconds: number) => void
   readonly nowMs: () => number

@@ -3,7 +3,7 @@ import type { LostRange } from './lost-ranges.ts'
 import type { Results } from './result-queue.ts'
 import type { JournalFiles } from './segments/files.ts'
 
-/** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
+/** Time limit of one flush in milliseconds. Beyond the limit, the flush counts as failed. */
 export const SYNC_TIMEOUT_MS = 10_000
 
 /**
@@ -13,7 +13,7 @@ export const SYNC_TIMEOUT_MS = 10_000
 export type JournalState = 'ok' | 'full' | 'unwritable'
 
 export type JournalBatch = {
-  /** Valid until results are acknowledged or abandoned. */
+  /** Results, which are valid until they are acknowledged or abandoned. */
   readonly records: Results
   readonly lost: readonly LostRange[]
 }
@@ -37,7 +37,7 @@ export type JournalDeps = {
    * Called in every turn of the event loop that writes lines.
    */
   readonly isSync?: () => boolean
-  /** Time limit of one flush in milliseconds. Beyond it the flush counts as failed. */
+  /** Time limit of one flush in milliseconds. Beyond the limit, the flush counts as failed. */
   readonly syncTimeoutMs?: number
   readonly metrics?: JournalMetrics
   readonly files?: JournalFiles

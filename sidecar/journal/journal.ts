@@ -104,7 +104,7 @@ export class Journal implements JournalPort {
   }
 
   /**
-   * Returns the text for requests that are refused while the journal is not writable: why it is not, and what to change.
+   * Returns the text for requests that are refused while the journal is not writable: the cause, and what to change.
    */
   get problem(): string {
     return unavailableText(this.dir, this.#outage.reason)
@@ -217,8 +217,8 @@ export class Journal implements JournalPort {
   }
 
   /**
-   * Writes recovered records and lost ranges to disk before the segments that show them may be deleted. A failed
-   * write is retried once the journal is writable.
+   * Writes recovered records and lost ranges to disk before the old segments that contain their traces may be deleted.
+   * A failed write is retried once the journal is writable.
    */
   #writeRecovered(): void {
     if (this.#recovery === null) return

@@ -42,10 +42,10 @@ export function resultOf(line: Buffer): Buffer | null {
 }
 
 const PHASE_AT = '{"phase":"'.length
-/** Only `result` begins with this letter. */
+/** First letter of the phase `result`. No other phase begins with this letter. */
 const RESULT_INITIAL = 'r'.charCodeAt(0)
 
-/** Reports whether a line, without its line break, ends with the checksum of what is before it. */
+/** Reports whether a line, without its line break, ends with the checksum of the bytes before it. */
 export function hasChecksum(line: Buffer): boolean {
   const at = line.length - AFTER_CRC - CRC_DIGITS
   if (at < 0) return false

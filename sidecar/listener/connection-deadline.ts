@@ -11,7 +11,7 @@ export const LINGER_MS = 5_000
 export class ConnectionDeadline {
   readonly socket: Socket
   readonly slot: Slot
-  /** Drains the connection: closes it at once when idle, otherwise after the current reply. */
+  /** Drains the connection: closes it immediately when idle, otherwise after the current reply. */
   drain: () => void
   readonly #clock: { readonly nowMs: number }
   #deadline = Number.POSITIVE_INFINITY

@@ -20,7 +20,7 @@ export type RejectedConnection = {
 
 /**
  * Answers a connection beyond a limit with 503 and records one exchange. A client whose connection is only closed would
- * retry at once; a client that receives 503 waits. No request is read, so each connection costs one record only.
+ * retry immediately; a client that receives 503 waits. No request is read, so each connection costs one record only.
  * Records that do not fit into a full journal count as lost.
  */
 export function rejectConnection(
@@ -55,7 +55,7 @@ function isOfPort(credentials: Credentials): boolean {
   return credentials.kind === 'port' || credentials.keyedPort !== undefined
 }
 
-/** Sends one HTTP/1.1 response and closes the connection. */
+/** Creates the reply that sends one HTTP/1.1 response and closes the connection. */
 function createLastReply(socket: Socket): Reply {
   const state = { isStarted: false, bytesOut: 0 }
   return {

@@ -53,8 +53,8 @@ export function createFront(deps: FrontDeps): Front {
   function accept(socket: Socket, { credentials, arrive }: Reception): void {
     socket.on('error', (error) => deps.log.debug({ err: error }, 'client connection failed'))
     const deadline = deadlines.add(socket)
-    // A port of one agent counts the connection for that agent at once. On any other port, the connection counts for
-    // the agent that its first request identifies, once that request has arrived.
+    // A port of one agent counts the connection for that agent immediately. On any other port, the connection counts
+    // for the agent that its first request identifies, once that request has arrived.
     const detail = credentials.kind === 'port' ? deadline.slot.claim(credentials.agent) : null
     if (detail === null) arrive({ socket, deadline })
     else rejectConnection(deps, { socket, deadline, credentials, detail })

@@ -61,7 +61,7 @@ export class InFlightMessages {
     flight.end()
   }
 
-  /** Cuts messages with a partial response. Fails the other messages with `error`. */
+  /** Aborts messages with a partial response. Fails the other messages with `error`. */
   failAll(error: Error): void {
     for (const flight of [...this.#flights]) {
       const { outcome } = flight.exchange

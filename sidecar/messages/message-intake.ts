@@ -35,8 +35,8 @@ export type IncomingMessage = { readonly bytes: Buffer; readonly message: Messag
 type Waiting = { readonly read: Buffer | Refusal; readonly reserved: number }
 
 /**
- * Number of queued messages above which the gateway reads nothing from the client. Above it, the gateway does not
- * detect that the client disconnects either. The provider processes 16 messages at once.
+ * Number of queued messages above which the gateway reads nothing from the client. Above this number, the gateway does
+ * not detect that the client disconnects either. The provider processes 16 messages concurrently.
  */
 const MAX_WAITING = 16
 const NO_BYTES: Buffer = Buffer.alloc(0)

@@ -23,7 +23,7 @@ export type MessageSocketParts = {
   readonly upstream: Duplex
   /** Called with the number of transferred bytes. Bytes in either direction reset the idle time of the connection. */
   readonly moved: (direction: 'up' | 'down', bytes: number) => void
-  /** Closes both connections at once. */
+  /** Closes both connections immediately. */
   readonly cut: () => void
 }
 
@@ -180,7 +180,8 @@ export class MessageSocket {
   #control(opcode: number, payload: Buffer): void {
     this.#toUpstream(opcode, payload)
     if (opcode !== OPCODE.close) return
-    // The message whose decision is pending is cut too: the client has closed the WebSocket and expects no response.
+    // The message whose decision is pending is aborted too: the client has closed the WebSocket and expects no
+    // response.
     this.#isClosing = true
     this.#deciding?.abort.abort(new Error('the client closed the WebSocket'))
   }

@@ -68,7 +68,7 @@ export function abortReason(signal: ExchangeSignal): Error {
     : new DOMException('the exchange was ended', 'AbortError')
 }
 
-/** Returns the kill switch entry that cut an exchange, or null. */
+/** Returns the kill switch entry that aborted an exchange, or null. */
 export function killedBy({ abort: { signal } }: { readonly abort: ExchangeAbort }): KillEntry | null {
   return signal.aborted && isKillAbort(signal.reason) ? signal.reason.entry : null
 }

@@ -39,7 +39,7 @@ export type Transport =
   | 'connect'
   /** A message of a WebSocket connection. */
   | 'websocket'
-  /** An order of the control plane, without a listener. */
+  /** An action that the control plane orders the gateway to execute, without a listener. */
   | 'order'
   /** A request of the gateway itself (a cancellation or a credential test), without a listener. */
   | 'system'
@@ -63,7 +63,7 @@ export type ExchangeServices = {
   assignRecord(exchange: Exchange): void
   /** Delays refusals until their record is written. */
   readonly afterRecord: AfterRecord
-  /** Runs exchanges inside another one, for the messages of a WebSocket. */
+  /** Runs the exchanges of the messages of a WebSocket, inside the exchange of its handshake. */
   readonly inner: InnerExchanges
 }
 
@@ -104,8 +104,8 @@ export class Exchange {
   /** Reply of the listener. An event reply wraps it for a held request whose client accepts server-sent events. */
   reply: Reply
   /**
-   * Fires once when the exchange must end, for example when the client disconnects or a kill switch cuts the exchange;
-   * `signal.reason` has the cause.
+   * Fires once when the exchange must end, for example when the client disconnects or a kill switch aborts the
+   * exchange; `signal.reason` has the cause.
    */
   readonly abort: ExchangeAbort
   /** Set by the listener for a malformed request head. */
@@ -141,7 +141,7 @@ export class Exchange {
   approvalId: string | undefined = undefined
   /** Members that the gateway added to the body, so that the provider accepts only the approved state. */
   completedWith: readonly string[] | undefined = undefined
-  /** Approval that was requested for the exchange, whatever its verdict. */
+  /** Approval that was requested for the exchange, regardless of its verdict. */
   holdId: string | undefined = undefined
   actId: string | undefined
   /** True while the request waits for an approver. The value stays true for the record of an abandoned hold. */
@@ -183,7 +183,7 @@ export class Exchange {
   time: string | undefined = undefined
   /** Bytes forwarded in each direction of an upgraded or tunneled connection. */
   tunnelBytes: { up: number; down: number } | undefined = undefined
-  /** Handles that the provider gave to the agent in its response. */
+  /** Handles that the provider returned to the agent in its response. */
   given: GivenHandle[] | undefined = undefined
   /** True while the exchange counts for the limit of concurrent exchanges of its agent. */
   isAdmitted = false
@@ -260,7 +260,10 @@ export class Evaluation {
    */
   namedHandles: readonly string[] | undefined = undefined
   handle: HandleOwner | undefined = undefined
-  /** Cached names for the record, which is built twice; null before the first time. */
+  /**
+   * Cached fields (`RecordNames`) of the record, which is built for the intent and for the result; null before the
+   * first of the two.
+   */
   names: RecordNames | null = null
 
   /** All actions in `named` as one list: those that the request performs or may perform. */

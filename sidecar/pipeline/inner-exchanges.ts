@@ -7,7 +7,7 @@ import type { Journaled, Recorded } from './phases.ts'
 export type MessageChannel = {
   /** Type of the connector that owns the WebSocket. */
   readonly connectorType: string
-  /** Name of the response events of the message (`stream_id`); null when they have none. */
+  /** Stream id (`stream_id`) of the response events to this message; null when the events have none. */
   readonly streamId: string | null
   /** Sends the message upstream. Resolves after its response; rejects with a ChaperoneError if it was not sent. */
   forward(exchange: Journaled): Promise<undefined>

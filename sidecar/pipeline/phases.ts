@@ -115,8 +115,8 @@ export function setServices(exchange: Exchange, services: ExchangeServices): Rec
 }
 
 /**
- * Sets the snapshot under which the request is evaluated, and discards a head that was made under the previous
- * snapshot.
+ * Sets the snapshot under which the request is evaluated, and discards an outbound head that was built under the
+ * previous snapshot.
  */
 export function setSnapshot<Phase extends Exchange>(
   exchange: Phase,
@@ -191,7 +191,7 @@ export function setDecision<Phase extends Exchange>(
   return exchange as Phase & HasDecision
 }
 
-/** Sets the head to send. */
+/** Sets the request head that is sent upstream. */
 export function setOutbound<Phase extends Exchange>(
   exchange: Phase,
   outbound: OutboundEdit,

@@ -151,13 +151,13 @@ export type HoldOutcome =
    */
   | { readonly kind: 'unavailable'; readonly approvalId: string; readonly note: string }
   /**
-   * The approval was created for an order. The gateway does not wait, because the control plane delivers its verdict
-   * later.
+   * The approval was created for an action that the control plane ordered. The gateway does not wait, because the
+   * control plane delivers the verdict later.
    */
   | { readonly kind: 'deferred'; readonly approvalId: string }
   | { readonly kind: 'aborted'; readonly approvalId: string | null }
 
-/** Owners of provider handles: the agent to which a provider gave a session, response, file, thread or batch. */
+/** Owners of provider handles: the agent to which a provider returned a session, response, file, thread or batch. */
 export type HandlePort = {
   /** Returns the hash that represents the handle. */
   keyOf(bound: BoundConnector, handle: Handle): string
@@ -172,9 +172,11 @@ export type HandlePort = {
 /** Hosted work: work that a provider continues after its response. A kill switch cancels it. */
 export type HostedWorkPort = {
   started(bound: BoundConnector, agent: AgentEntry, work: StartedWork): void
-  /** Reports that a resource with one of these ids ended. */
+  /** Reports that the hosted work with one of these ids has ended. */
   ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
-  /** Reports that work may have started, but that its id is unknown: the response was cut or has another format. */
+  /**
+   * Reports that work may have started, but that its id is unknown: the response was truncated or has another format.
+   */
   unidentified(): void
 }
 
@@ -204,17 +206,17 @@ export type CredentialPort = {
   refresh(refused: RefusedSecret): Promise<void>
   /**
    * Evaluates `isSettled` for each new snapshot. Resolves when it returns true, when the signal fires, or after a few
-   * seconds; at once while the control plane is not connected. Never rejects.
+   * seconds; immediately while the control plane is not connected. Never rejects.
    */
   untilSettled(isSettled: () => boolean, signal: ExchangeSignal): Promise<void>
 }
 
 /** A token that is narrowed to the actions of one request. */
 export type NarrowedSecret = {
-  /** Id in records and audit events. */
+  /** Id of the token in records and audit events. */
   readonly id: string
   readonly secret: string
-  /** Number of the secret of the Connector when the token was issued. */
+  /** Serial number of the Connector's secret when the token was issued. */
   readonly serial: number
   /**
    * Hash of the credential's specification and the stored secret. The gateway does not send a token whose hash differs
@@ -260,7 +262,7 @@ export type NarrowedTokenPort = {
 }
 
 export type LiveExchangePort = {
-  /** Registers an exchange so that the kill switch can cut it. Returns the function that unregisters it. */
+  /** Registers an exchange so that the kill switch can abort it. Returns the function that unregisters it. */
   add(exchange: Exchange): () => void
 }
 

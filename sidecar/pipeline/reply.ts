@@ -29,7 +29,7 @@ export type Reply = {
 
 export type OpenEvents = {
   readonly format: EventFormat
-  /** Cuts a stream that gets no response, so that the client sees it as incomplete. */
+  /** Aborts a stream that gets no response, so that the client sees it as incomplete. */
   cut(): void
 }
 
@@ -43,6 +43,6 @@ export type ReplyStream = {
    * null.
    */
   readonly ended?: Promise<undefined> | null
-  /** Cuts the connection, so that the client cannot take the response for complete. */
+  /** Destroys the connection, so that the client cannot treat the response as complete. */
   destroy(): void
 }

@@ -28,7 +28,7 @@ export type Prepared = {
  * request.
  */
 export class RequestTemplate {
-  /** Cached names of the last record; null before the first record. */
+  /** Cached fields (`RecordNames`) of the last record; null before the first record. */
   names: RecordNames | null = null
   /** Cached results of scans of the request bodies. */
   scans = new ScanMemo()

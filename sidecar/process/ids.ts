@@ -8,7 +8,7 @@ const POOL_BYTES = 4_096
 const ENCODED = Uint8Array.from({ length: 256 }, (_, byte) => base62(Uint8Array.of(byte)).charCodeAt(0))
 
 /**
- * Returns a generator of random ids. Random bytes are drawn and encoded for 256 ids at once, because every request
+ * Returns a generator of random ids. Random bytes are drawn and encoded for 256 ids at a time, because every request
  * needs two.
  */
 export function createIds(): (kind: IdKind) => string {

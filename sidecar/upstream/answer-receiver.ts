@@ -17,7 +17,7 @@ export type ResponseHandler = {
  * receiver.
  */
 export type AnswerReceiver = ResponseHandler & {
-  /** True when the exchange was answered, cut or has failed. Nothing may be sent upstream then. */
+  /** True when the exchange was answered or aborted, or has failed. Nothing may be sent upstream then. */
   readonly isOver: boolean
   /** Called with the open transport before the request is sent on it. */
   startsOn(carrier: Carrier): void

@@ -7,7 +7,7 @@ import type { JsonReader } from './json-reader.ts'
 
 export type LookUpPort = {
   /**
-   * Reads values from the provider for a request. Resolves with null when the provider gives no answer, and when the
+   * Reads values from the provider for a request. Resolves with null when the provider sends no answer, and when the
    * look-up is not sent (`limited`). Never rejects.
    */
   ask(asking: LookUpContext, lookUp: LookUp): Promise<LookUpValues>

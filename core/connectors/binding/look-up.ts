@@ -21,7 +21,7 @@ export type LookUp = {
   readonly members: readonly MemberPath[]
   /** Time in ms for which a response is reused; 0 means never. */
   readonly keepMs: number
-  /** A response without this member is not reused. */
+  /** Path of a member. A response without this member is not reused. */
   readonly keptWith: MemberPath
 }
 

@@ -27,7 +27,10 @@ export function withExternalChannels(
   return { ...named, actions: named.actions.map(add) }
 }
 
-/** Returns the channels that the parameters name. `files.upload` accepts several in one text, separated by commas. */
+/**
+ * Returns the channels that the parameters name. `files.upload` accepts several channels in one text, separated by
+ * commas.
+ */
 function channelsOf(parameters: Parameters): readonly string[] {
   const values = CHANNEL_FIELDS.flatMap((field) => valuesOf(parameters[field]))
   return values.flatMap((value) => String(value).split(',')).filter((channel) => channel !== '')

@@ -9,12 +9,12 @@ const NEW_REFERENCE = {
   permissions: ['contents:write', 'workflows:write'],
 } as const
 
-/** Creation of a tag. Its risk is medium, because users take a tag for a release and pipelines start from tags. */
+/** Creation of a tag. Its risk is medium, because users treat a tag as a release and pipelines start from tags. */
 const TAG: CatalogueRow = { type: 'codehost.tag.create', ...NEW_REFERENCE }
 /** Creation of a reference that is neither a branch nor a tag, such as `refs/notes/…`. */
 const OTHER: CatalogueRow = { type: 'codehost.ref.create', ...NEW_REFERENCE }
 
-/** Actions in addition to `branch.create`, for a new reference outside `refs/heads/`. */
+/** Actions that a new reference outside `refs/heads/` has in addition to `branch.create`. */
 export const REFERENCE_ROWS: readonly CatalogueRow[] = [TAG, OTHER]
 
 const CREATE = 'codehost.branch.create'
@@ -69,8 +69,8 @@ function possible(action: Action, isOpen: boolean): readonly Action[] {
 }
 
 /**
- * Reports whether the parameter `force` forces the update. Any present value counts except null, the empty text, and
- * false and 0 (also as texts), because servers read other values differently.
+ * Reports whether the parameter `force` forces the update. Every value counts as true except null, the empty text, and
+ * false and 0 (also as texts), because servers disagree about the other values.
  */
 function isForced(force: unknown): boolean {
   return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)

@@ -21,7 +21,7 @@ const WITH_PATHS: ReadonlySet<string> = new Set([
   'codehost.graphql.createCommitOnBranch',
 ])
 
-/** Permissions of GraphQL operations that have no equivalent row in the REST tables. */
+/** Permissions of GraphQL operations without an equivalent row in the REST tables. */
 const OF_GRAPHQL: ReadonlyMap<string, readonly string[]> = new Map([
   ['codehost.graphql.createCommitOnBranch', ['contents:write', WORKFLOWS]],
 ])

@@ -14,6 +14,6 @@ export type CredentialCarriers = {
    * and JSON bodies to remove them.
    */
   readonly bodyFields: readonly string[]
-  /** Path prefixes of file uploads. The gateway forwards these bodies unread, whatever their media type. */
+  /** Path prefixes of file uploads. The gateway forwards these bodies unread, regardless of their media type. */
   readonly contentPaths?: readonly string[]
 }

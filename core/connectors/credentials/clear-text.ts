@@ -13,7 +13,8 @@ type Sender = {
 }
 
 /**
- * Reports whether requests leave without TLS: the Connector allows private addresses, and its URL begins with `http:`.
+ * Reports whether requests leave the gateway without TLS: the Connector allows private addresses, and its URL begins
+ * with `http:`.
  */
 export function leavesInClear({ url, allowPrivateAddresses }: ClearTextUpstream): boolean {
   return url !== undefined && allowPrivateAddresses && new URL(url).protocol === 'http:'

@@ -9,7 +9,7 @@ export type ExecuteTarget = {
   readonly host: string
   readonly prefix: string
   readonly format: 'json' | 'form'
-  /** Rows that the Connector declares. Their templates are complete paths, without the prefix of a base URL. */
+  /** Rows that the Connector declares. Their templates are complete paths, so the prefix of a base URL is not added. */
   readonly declared?: readonly UserRow[]
 }
 
@@ -35,8 +35,8 @@ export function executeByRows(
 
 /**
  * Selects the row of the action from which the request is built: the first row that is not alternative. A later row
- * replaces the selected row if the spec has values for all parameters in the path of the later row, and the selected
- * row has one of these parameters neither in its path nor among its fields.
+ * takes its place if the spec has a value for every path parameter of the later row, and the selected row does not use
+ * all of these parameters.
  */
 function chooseRow(
   rows: readonly Row[],

@@ -8,7 +8,7 @@ import type { ProviderAct } from '../provider-side/kinds.ts'
 
 /**
  * Classifies a request by the first bytes of its body. `announced` classifies by the request line, `scan` determines
- * how many bytes are needed, `read` reads the commits in these bytes.
+ * how many bytes are needed, and `read` reads the commits in these bytes.
  */
 export type HeadReader = {
   readonly maxBytes: number
@@ -26,7 +26,10 @@ export type HeadReader = {
   read(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Sliced<Commits | null>
 }
 
-/** Acts of the provider that an upload causes, and handles that it names. `unread`: the upload may name any handle. */
+/**
+ * Actions that the provider performs because of an upload, and handles (ids of provider resources) that the upload
+ * names. `unread`: the gateway could not read the upload, which may name any handle.
+ */
 export type UploadFacts = {
   readonly acts: readonly ProviderAct[]
   readonly handles: readonly Handle[] | 'unread'

@@ -90,8 +90,8 @@ function judgeNames(
 }
 
 /**
- * Returns the names that lenient servers read for a field name. These servers drop surrounding brackets, and replace
- * blanks, dots and a lone bracket with `_`.
+ * Returns the names for which lenient servers may take a field name. These servers drop surrounding brackets, and
+ * replace blanks, dots and a lone bracket with `_`.
  */
 function carelessNames(name: string): readonly string[] {
   const loose = looseName(name)

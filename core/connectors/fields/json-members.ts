@@ -61,7 +61,7 @@ function below(paths: readonly MemberPath[], key: string): readonly MemberPath[]
   return paths.flatMap(([first, ...rest]) => (first === key ? [rest] : []))
 }
 
-/** Masks the value of one member. `text`: the characters from the end of its key to the end of the member. */
+/** Masks the value of one JSON member. `text`: the characters from the end of its key to the end of the member. */
 function maskValue(text: string, paths: readonly MemberPath[]): string {
   if (paths.length === 0) return text
   const at = text.indexOf(':') + 1

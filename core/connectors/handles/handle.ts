@@ -11,7 +11,7 @@ export type GivenAt =
   | { readonly kind: string; readonly path: readonly string[] }
 
 /**
- * Rule for the handles in the requests of a Connector. `own`: the gateway refuses handles that the provider gave to
+ * Rule for the handles in the requests of a Connector. `own`: the gateway refuses handles that the provider returned to
  * another agent. `strict`: the gateway also refuses handles whose agent is unknown. `shared`: the gateway checks no
  * handles.
  */

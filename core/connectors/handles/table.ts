@@ -2,8 +2,8 @@
 export type HandleTable = {
   readonly connector: string
   /**
-   * One line per path segment: the segment, the kind of the id in the next segment, and words with `!` (`!compact`). A
-   * word in the place of the id belongs to another operation and is no id.
+   * One line per path segment: the segment, the kind of the id in the next segment, and excluded words, each with `!`
+   * (`!compact`). A next segment that equals an excluded word belongs to another operation and is no id.
    */
   readonly paths: string
   /**
@@ -17,7 +17,9 @@ export type HandleTable = {
   readonly gives: string
   /** True if ids are resource names (`files/abc`): alone, in a path, or at the end of a URL. */
   readonly hasResourceNames?: boolean
-  /** Matches the last two path segments of calls whose messages may name ids and are not read by the gateway. */
+  /**
+   * Matches the last two path segments of calls whose messages the gateway does not read, although they may name ids.
+   */
   readonly unreadCalls?: RegExp
   /** Operations with opaque bodies that accept ids in fields of a multipart form. */
   readonly readForms?: readonly string[]

@@ -3,14 +3,14 @@ import type { CanonicalRequest, RawHeaders } from '../../request/canonical.ts'
 import { headerValue } from '../../request/headers/headers.ts'
 import type { HostedWork, WorkKind, WorkStart } from './table.ts'
 
-/** Work that a provider performs after its response, with the data of a request that cancels it. */
+/** Work that a provider performs after its response, with the data for the request that cancels the work. */
 export type StartedWork = {
   readonly kind: WorkKind
   readonly ids: Readonly<Record<string, string>>
   /** Address of the request that started the work. */
   readonly at: Pick<CanonicalRequest, 'scheme' | 'host' | 'port' | 'segments'>
   readonly headers: RawHeaders
-  /** Member of a 2xx response that means failure (see `WorkTable.errorMember`). */
+  /** Member of a 2xx response that means a failure (see `WorkTable.errorMember`). */
   readonly errorMember: string | null
 }
 
@@ -28,7 +28,7 @@ export type CancelRequest = {
 const MAX_HEADER = 1_024
 /**
  * Matches valid ids, which need no escapes in a path or in JSON. Work with other ids cannot be cancelled and is not
- * kept.
+ * tracked.
  */
 const ID = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,255}$/
 

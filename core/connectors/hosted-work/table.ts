@@ -3,7 +3,7 @@ export type WorkTable = {
   readonly connector: string
   /**
    * One line per kind of work: kind, method, anchor, path. The path of the cancelling request is the path of the
-   * starting request up to the anchor segment (`a|b`: one of two segments), followed by `path` with ids in braces. A
+   * starting request up to the anchor segment (`a|b`: either of two segments), followed by `path` with ids in braces. A
    * line with `-` instead of method, anchor and path means: the provider documents no operation that cancels the work
    * without deleting its data.
    */

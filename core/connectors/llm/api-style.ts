@@ -35,7 +35,7 @@ export type ApiStyle = {
    * two ways.
    */
   read(request: CanonicalRequest, body: BodyView | undefined): Reading | Refusal
-  /** Body members to read in addition to the fields of the rows, and the spellings of these fields. */
+  /** Body members that the gateway reads in addition to the fields of the rows, and the spellings of these fields. */
   readonly body: MemberPathsOf
   /** Converts a target that was built from one of `rows` to the target of a request. */
   target(target: string): string

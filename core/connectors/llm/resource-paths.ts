@@ -8,8 +8,7 @@ import type { PathSegments } from '../rows/rows.ts'
 
 /**
  * Custom verbs (AIP-136) by their lower-case text; a path may end in a verb: `/v1beta/models/{model}:generateContent`.
- * Rows and paths carry the verb as a separate segment, so that `models/{model}` and its verbs are different leaves of
- * the trie.
+ * Rows and paths carry the verb as a separate segment, so that `models/{model}` and its verbs match different rows.
  */
 export type CustomVerbs = ReadonlyMap<string, string>
 

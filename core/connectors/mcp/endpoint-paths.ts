@@ -38,7 +38,7 @@ function kindBeside(
 
 /**
  * Normalizes path segments like routers that ignore case, path parameters, encoded slashes, formats (`.json`) and
- * padding. Many of these routers also match the paths below.
+ * padding. Many of these routers also match all paths below a route.
  */
 function looseSegments(segments: readonly string[]): readonly string[] {
   return segments

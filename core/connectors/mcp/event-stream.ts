@@ -9,7 +9,7 @@ export type EventSplitter = {
   push(chunk: string): void
   /** Returns the next piece, up to the end of the next event; null if more text is needed. */
   next(): EventPiece | null
-  /** Returns the text for which `next` returned no piece yet. */
+  /** Returns the buffered text, for which `next` returned no piece yet. */
   rest(): string
 }
 
@@ -19,8 +19,8 @@ const BLANK_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g
 const OVERLAP = 3
 
 /**
- * Splits server-sent events at their ends, one at a time. Searched text is not searched again, however small the chunks
- * are. The parts of an event that exceeds `TOOL_LIST_BOUNDS` are passed on as they arrive, not as events.
+ * Splits server-sent events at their ends, one at a time. Searched text is not searched again, regardless of the size
+ * of the chunks. The parts of an event that exceeds `TOOL_LIST_BOUNDS` are passed on as they arrive, not as events.
  */
 export function createEventSplitter(): EventSplitter {
   const blankLine = new RegExp(BLANK_LINE)
@@ -95,8 +95,8 @@ export function createEventSplitter(): EventSplitter {
 export const EVENT_SLICE = { events: 64, chars: 16 * 1024 } as const
 
 /**
- * Takes all pieces from the splitter and appends them to `out`, with the tool lists in events filtered. `onHidden`
- * receives the number of tools removed from each event. A caller that stops early finds the remaining pieces in the
+ * Takes all pieces from the splitter and appends them to `out`. Tool lists in events are filtered, and `onHidden`
+ * receives the number of tools removed from each event. If a caller stops early, the remaining pieces stay in the
  * splitter.
  */
 export function* filterEvents(

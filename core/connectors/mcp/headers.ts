@@ -6,8 +6,8 @@ import { judgeParameters, PARAMETER } from './parameter-headers.ts'
 
 /**
  * Compares headers with the body. The stateless revision of MCP repeats the method, the name of the tool, prompt or
- * resource, and some arguments in headers, so that intermediaries need not read the body. A server may use the headers
- * or the body, so both must agree.
+ * resource, and some arguments in headers, so that intermediaries need not read the body. A server may use either the
+ * headers or the body, so both must agree.
  */
 export function judgeHeaders(rawHeaders: RawHeaders, messages: readonly unknown[]): Refusal | null {
   const mirrored = mirroredHeaders(rawHeaders)

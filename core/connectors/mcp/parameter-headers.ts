@@ -61,7 +61,7 @@ function collect(value: unknown, held: Held): void {
   }
 }
 
-/** Records an argument by its folded name. `text` is null for a value that no header can repeat. */
+/** Records an argument by its folded name (see `foldName`). `text` is null for a value that no header can repeat. */
 function keep({ all, byName }: Held, name: string, text: string | null): void {
   const own = byName.get(name) ?? new Set()
   byName.set(name, own)

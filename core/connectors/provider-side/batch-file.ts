@@ -8,7 +8,7 @@ import { RECODED } from './recoded.ts'
 import type { CompiledTable } from './table.ts'
 import { UploadFindings, type UploadRules } from './upload-findings.ts'
 
-/** Returns the act of an upload that the gateway cannot read and that may contain requests. */
+/** Returns the provider-side act for an upload that may contain requests and that the gateway cannot read. */
 export function unreadAct(field: string): ProviderAct {
   return { kind: 'provider_tool.unknown', target: undefined, reaches: 'unread', field }
 }

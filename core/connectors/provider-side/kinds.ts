@@ -45,7 +45,7 @@ export type ProviderKind = keyof typeof PROVIDER_KINDS
 
 export const PROVIDER_KIND_NAMES = Object.keys(PROVIDER_KINDS) as readonly ProviderKind[]
 
-/** One act of the provider for a request, such as a tool call or the fetch of a URL. */
+/** One act that the provider performs for a request, such as a tool call or the fetch of a URL. */
 export type ProviderAct = {
   readonly kind: ProviderKind
   /** Host that the provider connects to, or id of the resource that it uses; undefined if the request names none. */

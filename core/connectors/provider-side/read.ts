@@ -6,7 +6,10 @@ import type { ProviderAct, ProviderKind } from './kinds.ts'
 import { isInline, listedHost, reachedHost } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
 
-/** Maximum number of acts of a request. All answers to questions of the provider together count as one act. */
+/**
+ * Maximum number of provider-side acts of a request. All answers to questions of the provider together count as one
+ * act.
+ */
 const MAX_PROVIDER_ACTS = 64
 /**
  * Maximum number of answers to questions of the provider. A conversation that the caller sends in full repeats its
@@ -62,7 +65,7 @@ type Read = {
   readonly uploaded?: readonly ProviderAct[] | undefined
 }
 
-/** Adds the acts whose kind, target and host are not in `acts` yet. */
+/** Adds the provider-side acts whose kind, target and host are not in `acts` yet. */
 export function addActs(acts: Map<string, ProviderAct>, further: readonly ProviderAct[]): void {
   for (const act of further) if (!acts.has(keyOf(act))) acts.set(keyOf(act), act)
 }
@@ -85,7 +88,7 @@ function parameterOf({ parameters }: Action, name: string | null): string | unde
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_SHOWN) : undefined
 }
 
-/** Returns the acts that members of one JSON object cause. `found`: members that the scan found. */
+/** Returns the provider-side acts that members of one JSON object cause. `found`: members that the scan found. */
 export function foundActs(table: CompiledTable, found: FoundMembers): readonly ProviderAct[] {
   const { members, place } = found
   let fields: readonly ProviderAct[] = NO_ACTS
@@ -170,8 +173,8 @@ function targetOfMember(value: unknown): Target {
 const MAX_SHOWN = 200
 
 /**
- * Returns the acts that the type or a member name of a tool in the request causes. `known`: kinds of the acts that
- * other fields of the tool cause, which are not returned again.
+ * Returns the provider-side acts that the type or a member name of a tool in the request causes. `known`: kinds of the
+ * acts that other fields of the tool cause, which are not returned again.
  */
 function toolActs(
   { table, tools }: CompiledTable,

@@ -59,10 +59,10 @@ export type ToolRow = {
 
 export type FieldRow = {
   readonly end: string
-  /** Last key of `end`, and the keys before it. */
+  /** Last key of the member path `end`, and the keys before it. */
   readonly name: string
   readonly parents: readonly string[]
-  /** True if `end` begins at the root (`^`). */
+  /** True if the member path `end` begins at the root (`^`). */
   readonly isRooted: boolean
   readonly kinds: readonly ProviderKind[]
   readonly target: 'host' | 'name' | 'text' | 'unread' | 'none'

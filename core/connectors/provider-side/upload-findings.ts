@@ -14,7 +14,9 @@ export type UploadRules = {
   readonly handlesIn: (found: FoundMembers) => readonly Handle[]
 }
 
-/** Collects the acts and handles in the parts of one upload, each once. */
+/**
+ * Collects the provider-side acts and the handles (ids of provider resources) in the parts of one upload, each once.
+ */
 export class UploadFindings {
   readonly #rules: UploadRules
   readonly #acts = new Map<string, ProviderAct>()

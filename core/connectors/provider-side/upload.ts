@@ -25,8 +25,8 @@ export function uploadReader(
 const UNREAD_FORM = 'a form that is too long to be read and may contain tools and URLs'
 
 /**
- * Creates an upload reader. A body beyond the size limit (`bytes` null) may cause any act. The reader describes such a
- * body with the text `unread`.
+ * Creates an upload reader. A body beyond the size limit (`bytes` null) may cause any provider-side act. The reader
+ * describes such a body with the text `unread`.
  */
 function reader(rules: UploadRules, read: typeof readForm, unread: string): UploadReader {
   return function* (bytes, type) {

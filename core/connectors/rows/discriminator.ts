@@ -1,5 +1,5 @@
 /**
- * Condition that selects one row among several of a method and path. `equals` compares strictly (only boolean true
+ * Condition that selects one row among the rows of one method and path. `equals` compares strictly (only boolean true
  * equals true); `present: 'string'` requires a string under the key; `otherwise` applies if no other row does.
  */
 export type Discriminator =

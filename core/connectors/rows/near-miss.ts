@@ -9,7 +9,7 @@ import { descend, rowsOf, writesOf } from './rows.ts'
 /**
  * True for a path that has no row for the method, but that a lenient server would resolve to a row. Such servers ignore
  * case, empty segments, surrounding white space, or text after a `;` or an encoded `?`, or decode the path repeatedly.
- * As an `unmapped` action, the request could execute an operation that the policies list.
+ * Classified as `unmapped`, such a request could execute an operation that a policy denies.
  */
 export function isNearMiss(trie: RowTrie, method: string, segments: readonly string[]): boolean {
   const exact = descend(trie.root, segments, 0, 'literals')
@@ -24,7 +24,7 @@ export function isNearMiss(trie: RowTrie, method: string, segments: readonly str
 export type Below = {
   readonly trie: RowTrie
   readonly prefixes: readonly (readonly string[])[]
-  /** Converts the path after the prefix to the form of the trie; default: unchanged. */
+  /** Converts the path after the prefix to the segments that the trie of rows contains; default: unchanged. */
   readonly read?: (segments: readonly string[]) => readonly string[]
 }
 
@@ -81,9 +81,9 @@ export function isStricterElsewhere(
 }
 
 /**
- * Returns all readings of a path by lenient servers. The path is decoded repeatedly until nothing changes, because
- * servers stop at different depths. Each result is returned with and without decoded slashes as separators, and with
- * and without blank segments.
+ * Returns all forms in which lenient servers may read a path. The path is decoded repeatedly until nothing changes,
+ * because servers stop at different depths. Each result is returned with and without decoded slashes as separators, and
+ * with and without blank segments.
  */
 export function lenientReadings(segments: readonly string[]): readonly (readonly string[])[] {
   const depths = segments.some((segment) => segment.includes('%')) ? decodings(segments) : [segments]
@@ -101,8 +101,8 @@ export function lenientReadings(segments: readonly string[]): readonly (readonly
 const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
 /**
- * Returns the readings of a path with and without the text after a `;`, which some servers cut off. For a path with an
- * encoded `?` or `#`, also returns the readings up to that character, where a server that decodes first ends the path.
+ * Returns the forms of a path with and without the text after a `;`, which some servers cut off. For a path with an
+ * encoded `?` or `#`, also returns the forms up to that character, where a server that decodes first ends the path.
  */
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
   const end = segments.findIndex((segment) => /[?#]/.test(segment))

@@ -13,9 +13,9 @@ export type RowMatch = {
 
 /**
  * Finds the rows of a path and method. A literal segment beats a parameter, and a parameter beats a tail. The path
- * alone decides, so that a known path with another method is not read as the value of a parameter. HEAD is treated as
- * GET. Null if no row matches; a refusal if the value of a parameter is ambiguous. The cost depends on the number of
- * segments, not of rows.
+ * alone selects the template, so that a known path with another method is not read as the value of a parameter. HEAD is
+ * treated as GET. Null if no row matches; a refusal if the value of a parameter is ambiguous. The cost depends on the
+ * number of segments, not of rows.
  */
 export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMatch | Refusal | null {
   const leaf = descend(trie.root, path.segments, 0, 'literals')
@@ -29,9 +29,9 @@ export function lookUp(trie: RowTrie, method: string, path: PathSegments): RowMa
 }
 
 /**
- * Returns the write rows of the path, whatever their method: for a method without a row, a server may execute any of
- * them. `every` includes the rows of all readings of the path: a server may read `/users/me` as `/users/{id}`. Returns
- * a refusal if the value of a parameter is ambiguous.
+ * Returns the write rows of the path, regardless of their method: for a method without a row, a server may execute any
+ * of them. `every` includes the rows of all readings of the path: a server may read `/users/me` as `/users/{id}`.
+ * Returns a refusal if the value of a parameter is ambiguous.
  */
 export function lookUpWrites(
   trie: RowTrie,
@@ -80,7 +80,7 @@ export function descend(
   return byParameter ?? node.tail
 }
 
-/** Yields the rows of a path in every reading (literal, parameter, tail), in order of precedence. */
+/** Yields the rows of a path for every way to match its segments (literal, parameter, tail), in order of precedence. */
 function* leavesOf(node: Node, segments: readonly string[], at: number): Generator<Leaf> {
   if (at === segments.length) {
     if (node.leaf !== null) yield node.leaf

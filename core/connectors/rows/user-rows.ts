@@ -59,9 +59,9 @@ export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boole
 }
 
 /**
- * Adds the write actions of all rows that the Connector declares for the path, whatever their method, because a server
- * may execute any of them. The function has an effect only on requests with a write method and without a row. Method
- * actions of `generic` and `webhook` count as requests without a row.
+ * Adds the write actions of all rows that the Connector declares for the path, regardless of their method, because a
+ * server may execute any of them. The function has an effect only on requests with a write method and without a row.
+ * Method actions of `generic` and `webhook` count as requests without a row.
  */
 export function withDeclaredWrites(
   trie: RowTrie,
@@ -82,8 +82,9 @@ export function withDeclaredWrites(
 }
 
 /**
- * Classifies the request by the rows that the Connector declares; null if none of them describes the request. Rows of
- * several readings of the path are candidates. Refuses a path that a lenient server would resolve to a declared row.
+ * Classifies the request by the rows that the Connector declares; null if none of them describes the request. If
+ * servers may read the path in several ways, the rows of all these readings are candidates. Refuses a path that a
+ * lenient server would resolve to a declared row.
  */
 export function nameByUserRows(
   trie: RowTrie,

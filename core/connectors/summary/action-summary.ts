@@ -24,7 +24,10 @@ export function actionSummary(action: SummarisedAction): ActionSummary | null {
 
 type Facts = {
   readonly target: string
-  /** Returns a parameter as short text; null when it is absent or neither text nor number. */
+  /**
+   * Returns the value of the first present parameter of these names, as short text. Null when none is present, or when
+   * the value is neither text nor number.
+   */
   readonly of: (...names: string[]) => string | null
 }
 type Written = {

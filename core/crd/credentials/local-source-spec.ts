@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { described } from '../described.ts'
 
-/** Text of a command line. Control characters would hide the command from those who read it. */
+/** Text of a command line. Control characters would hide the command from users who review the manifest. */
 const visible = /^[^\x00-\x1f\x7f]*$/
 
 export const EnvSourceSpec = z.strictObject({

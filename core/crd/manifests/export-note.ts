@@ -1,10 +1,10 @@
-/** Note about a difference between a row and the manifest that is exported for it. */
+/** Note about a difference between a database row and the manifest that is exported for it. */
 export type ExportNote = { readonly effect: ExportEffect; readonly text: string }
 
 /**
- * Consequence of a difference between a row and its manifest. `left_out`: the export contains the manifest only as a
- * comment. `refused`: an installation refuses the manifest; if it is a policy, everything in its scope is denied.
- * `stricter`: an installation accepts the manifest, which is stricter than the row.
+ * Consequence of a difference between a database row and its exported manifest. `left_out`: the export contains the
+ * manifest only as a comment. `refused`: an installation refuses the manifest; if it is a policy, everything in its
+ * scope is denied. `stricter`: an installation accepts the manifest, which is stricter than the row.
  */
 export type ExportEffect = 'left_out' | 'refused' | 'stricter'
 

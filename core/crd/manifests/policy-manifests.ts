@@ -28,7 +28,9 @@ export type PolicyFacts = {
   readonly gatewayIds: readonly string[]
   /** Text of the policy that is in force, or the newest text if none is in force. */
   readonly text: string
-  /** False if the tests of every text failed, so that no text of the policy is in force and it decides nothing. */
+  /**
+   * False if the tests of every text failed, so that no text of the policy is in force and the policy decides nothing.
+   */
   readonly isInForce: boolean
   /** Reason why the policy's manifest was never accepted, so that the policy denies its whole scope; null otherwise. */
   readonly invalid: string | null

@@ -17,7 +17,10 @@ import {
 } from './manifest-placement.ts'
 import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
 
-/** Rows of the configuration that the API or manifests created. `name` is `namespace/name` for rows of manifests. */
+/**
+ * Database rows of the configuration that the API or manifests created. `name` is `namespace/name` for rows of
+ * manifests.
+ */
 export type ManifestRows = {
   readonly gateways: readonly GatewayFacts[]
   readonly connectors: readonly ConnectorFacts[]

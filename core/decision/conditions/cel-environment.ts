@@ -68,8 +68,8 @@ export function createCelEnvironment(): Environment {
 export const MAX_MATCH_STEPS = 1024 * 1024
 
 /**
- * Matches with a bounded number of steps. Throws beyond the bound. The condition then cannot be evaluated, which can
- * only make the decision stricter.
+ * Matches the text with the pattern. Throws if the match would cost more than `MAX_MATCH_STEPS`. The condition then
+ * cannot be evaluated, which can only make the decision stricter.
  */
 function matchesWithin(text: string, pattern: RE2JS): boolean {
   if (text.length * pattern.programSize() > MAX_MATCH_STEPS)

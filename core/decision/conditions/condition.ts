@@ -87,8 +87,8 @@ export function brokenCondition(text: string, cause: ChaperoneError): Condition 
 type Program = ConditionProgram & { readonly run: (facts: Facts) => unknown }
 
 /**
- * Compiled programs of a condition. `asSent` compares names exactly. `byRules` has the programs for the name equality
- * rules of providers that change the condition.
+ * Compiled programs of a condition. `asSent` compares names exactly. `byRules` has one program for each set of name
+ * equality rules that changes the condition.
  */
 type Programs = { readonly asSent: Program; readonly byRules: ReadonlyMap<NameRules | null, Program> }
 

@@ -15,8 +15,8 @@ export function foldEnvironmentLiterals(root: CelNode): void {
 }
 
 /**
- * Folds literals below a node. `variable` is the name of the comprehension variable that contains an environment; null
- * if there is no such variable.
+ * Converts literals below a node to lower case. `variable` is the name of the comprehension variable that contains an
+ * environment; null if there is no such variable.
  */
 function visit(node: CelNode, variable: string | null): void {
   if (node.op === 'rcall') {
@@ -77,7 +77,10 @@ function isEnvironmentField({ op, args }: CelNode): boolean {
   return owner.op === 'id' && ENVIRONMENT_OWNERS.has(String(owner.args)) && name === 'environment'
 }
 
-/** Folds text literals. Calls and fields stay unchanged, because their results are unknown at compile time. */
+/**
+ * Converts text literals to lower case. Calls and fields stay unchanged, because their results are unknown at compile
+ * time.
+ */
 function foldText(node: CelNode): void {
   if (node.op === 'value' && typeof node.args === 'string') Object.assign(node, { args: fold(node.args) })
   if (node.op === 'list' || node.op === '?:' || node.op === '+') childrenOf(node.args).forEach(foldText)

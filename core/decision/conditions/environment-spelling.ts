@@ -9,9 +9,9 @@ type Variables = ReadonlyMap<string, 'environment' | 'owner'>
 type NameComparison = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }
 
 /**
- * Throws ShapeError for an upper-case literal that is compared with an environment where `foldEnvironmentLiterals`
- * does not fold it, such as `string(agent.environment) == "Production"`. Environments are lower case, so that
- * comparison never matches.
+ * Throws ShapeError for an upper-case literal that is compared with an environment where `foldEnvironmentLiterals` does
+ * not convert it to lower case, such as `string(agent.environment) == "Production"`. Environments are lower case, so
+ * that comparison never matches.
  */
 export function assertFoldedEnvironments(root: CelNode): void {
   judge(root, new Map())

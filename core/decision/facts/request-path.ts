@@ -23,7 +23,7 @@ export function pathFacts({ rawPath, segments }: CanonicalRequest): PathFacts {
   return { path: `/${segments.map((segment) => segment.replaceAll('%', '%25')).join('/')}`, segments }
 }
 
-/** `;`, `%2F`, and escapes of `-`, `.`, digits, letters, `_` and `~`. */
+/** Matches `;`, `%2F`, and percent escapes of `-`, `.`, digits, letters, `_` and `~`. */
 const READ_DIFFERENTLY = /;|%(?:2[def]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i
 
 /**

@@ -36,8 +36,8 @@ export function namespaceOfSource(source: string): string | null {
 }
 
 /**
- * Reports whether a kill switch of this source may affect the subject, whatever its scope is. A ConfigMap in a tenant's
- * namespace never affects another tenant.
+ * Reports whether a kill switch of this source may affect the subject, regardless of its scope. A ConfigMap in a
+ * tenant's namespace never affects another tenant.
  */
 export function isWithinReach(
   source: string,

@@ -124,7 +124,7 @@ function namesOf(kind: Kind, subject: KillSubject): readonly string[] {
   return [kind === 'claim' ? claim : pod].filter((name) => name !== undefined)
 }
 
-/** Returns whether the scope covers instances of agents: a claim or a pod. */
+/** Reports whether the scope covers instances of agents: a claim or a pod. */
 export function isInstanceScope(scope: string): boolean {
   const { kind } = parseKillScope(scope)
   return kind === 'claim' || kind === 'pod'

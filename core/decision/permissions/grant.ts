@@ -82,7 +82,7 @@ export type ComparedValues = {
   readonly values: Readonly<Record<string, unknown>>
   /** True if a covered request must have exactly the same parameters, other fields and query. */
   readonly isExact: boolean
-  /** Chosen names for which the request has no comparable parameter. */
+  /** Names of parameters that the approver selected, but for which the request has no comparable parameter. */
   readonly missing: readonly string[]
   /** Parameters and other fields whose values an exact grant would have to compare, but cannot compare. */
   readonly incomparable: readonly string[]

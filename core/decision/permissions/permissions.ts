@@ -17,8 +17,8 @@ export type PermissionMatch = {
 }
 
 /**
- * Deciding permissions of one pattern for one agent (or `*`). An action name is compared exactly with `allow`
- * patterns, and without case with `tighten` patterns (deny and require_approval).
+ * Permissions of one pattern that decide for one agent (or for `*`, all agents). An action name is compared exactly
+ * with `allow` patterns, and without case with `tighten` patterns (deny and require_approval).
  */
 type Slot = { allow: PermissionMatch | null; tighten: PermissionMatch | null }
 

@@ -73,7 +73,7 @@ export type Concerned = {
   readonly action: { readonly connector: string }
 }
 
-/** Returns false if the policy cannot apply to the request, whatever the other facts of the request are. */
+/** Returns false if the policy cannot apply to the request, regardless of the other facts of the request. */
 export function concerns(
   { scope, agentsOf }: CompiledPolicy,
   { agent, gateway, connector, action }: Concerned,

@@ -42,8 +42,8 @@ export function candidatesOf(reaching: readonly ReachingPolicy[], rules: NameRul
 }
 
 /**
- * A fact that rules compare with constants. `byConstant` has the positions of the policies by constant; `all` has
- * the positions of all these policies.
+ * A fact that rules compare with constants. `byConstant` has the positions of the policies by constant; `all` has the
+ * positions of all policies that compare the fact.
  */
 type Field = {
   readonly read: EqualityGuard['read']

@@ -27,8 +27,8 @@ export function parseBody(
 }
 
 /**
- * Returns the reason why the gateway does not parse a body with this encoding, charset and media type, whatever its
- * bytes are. Null if the gateway parses the body or the media type needs no parsing.
+ * Returns the reason why the gateway does not parse a body with this encoding, charset and media type, regardless of
+ * its bytes. Null if the gateway parses the body or the media type needs no parsing.
  */
 export function judgeLabel({ encoding, charset, mediaType }: BodyInfo): Refusal | null {
   if (encoding !== undefined) {
@@ -84,8 +84,8 @@ function readForm(text: string, bytes: Uint8Array): BodyView | Refusal {
 }
 
 /**
- * Scan of the chunks of a streamed JSON body for top-level scalars. Its result only completes the record. It never
- * influences a decision.
+ * Scan of the chunks of a streamed JSON body for top-level scalars. The traffic record uses its result. Decisions never
+ * use it.
  */
 export type KeyScan = {
   push(chunk: Uint8Array): void
@@ -111,7 +111,7 @@ export type KeyScan = {
 const MAX_TOKEN_BYTES = 256
 
 type State = {
-  /** Requested keys by their folded spelling. */
+  /** Requested keys by their folded spelling (see `fold`). */
   readonly wanted: ReadonlyMap<string, string>
   readonly found: Map<string, unknown>
   readonly sighted: Set<string>

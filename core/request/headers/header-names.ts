@@ -41,7 +41,7 @@ const IMPERSONATION = new RegExp(
 )
 
 /**
- * Matches names, in lower case and with `-` for `_`, that make some server use another method: `X-HTTP-Verb`,
+ * Matches names, in lower case and with `-` for `_`, that make some servers use another method: `X-HTTP-Verb`,
  * `_method`.
  */
 const METHOD_OVERRIDE =

@@ -4,8 +4,8 @@ export const MAX_JSON_DEPTH = 64
 /** Maximum number of objects, lists and keys in one body. This number dominates the parsing time. */
 export const MAX_JSON_NODES = 20_000
 /**
- * A key that must be decoded or folded counts as this number of nodes, because both are slower than the rest of the
- * parsing.
+ * A key that must be decoded or folded (see `fold`) counts as this number of nodes, because both are slower than the
+ * rest of the parsing.
  */
 export const SLOW_KEY_NODES = 8
 /**

@@ -7,8 +7,9 @@ import { JsonScanner, type ScannedJson, type ScanRequest } from './json-scanner.
 
 /**
  * Parses a JSON text of any length to its end, in slices, without building its value. Refuses the same texts as
- * `parseStrictJson`: invalid JSON, excessive depth, duplicate keys in any object, keys that fold to a kept key, NUL in
- * a key, a byte order mark, trailing data, invalid UTF-8. `SCAN_BOUNDS` limits the memory, not the text's length.
+ * `parseStrictJson`: invalid JSON, excessive depth, duplicate keys in any object, keys that become a kept key by
+ * folding (see `fold`), NUL in a key, a byte order mark, trailing data, invalid UTF-8. `SCAN_BOUNDS` limits the memory,
+ * not the text's length.
  */
 export function* scanJson(bytes: Uint8Array, { keep, find }: ScanRequest): Sliced<ScannedJson | Refusal> {
   const scan = new JsonScanner()

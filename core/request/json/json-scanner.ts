@@ -21,7 +21,8 @@ import { addKey } from './strict-json.ts'
 export type ScanRequest = {
   /**
    * Members to keep, as paths from the root, such as `model` or `requests.*.model`. `*` stands for the elements of a
-   * list. The scan refuses a text with another key that folds to one of these keys at the same position.
+   * list. The scan refuses a text with another key that becomes one of these keys by folding (see `fold`) at the same
+   * position.
    */
   readonly keep: readonly string[]
   /** Rules for members that the scan finds at any depth. */

@@ -219,7 +219,7 @@ function compiled(rules: FindRules): Compiled {
   return all
 }
 
-/** Appends to a list that this scan made. */
+/** Appends a value to the list under this key. Creates the list if it is missing. */
 function appendTo(members: Map<string, unknown>, key: string, value: unknown): void {
   const list = members.get(key)
   if (Array.isArray(list)) list.push(value)

@@ -10,7 +10,7 @@ export type MemberPaths = {
   readonly members: ReadonlyMap<string, MemberPaths>
   /** Node of the elements of a list at this path; null if nothing in the elements is kept. */
   readonly elements: MemberPaths | null
-  /** Exact names of the members by their folded spelling. */
+  /** Exact names of the members by their folded spelling (see `fold`). */
   readonly folded: ReadonlyMap<string, string>
 }
 

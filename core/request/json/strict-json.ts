@@ -124,7 +124,10 @@ function readString(scan: Scan, start: number, end: number): Refusal | null {
   return frame.path === null ? null : judgeFold(scan.folded.get(frame.path), key)
 }
 
-/** Returns how many nodes a key counts for. Decoding or folding a key costs several times as much as a plain key. */
+/**
+ * Returns the number of nodes that a key counts for. Decoding or folding a key costs several times as much as a plain
+ * key.
+ */
 function weightOf(inner: string, mayDecide: boolean): number {
   const isSlow = inner.includes('\\') || (mayDecide && !PLAIN.test(inner))
   return isSlow ? SLOW_KEY_NODES : 1

@@ -78,7 +78,10 @@ export const StartSignInBody = z.strictObject({
   loopback_port: z.int().min(1).max(65_535).optional(),
 })
 export const StartSignInReply = Ok.extend({ url: z.string() })
-/** Query of the browser. It may have unknown parameters, because proxies may add some. */
+/**
+ * Query of the request with which the browser begins a sign-in. It may have unknown parameters, because proxies may add
+ * some.
+ */
 export const BeginSignInQuery = z.looseObject({ request: z.string().min(1).max(4_000) })
 /**
  * Query of the request to which the identity provider redirects the browser. The OIDC client validates the parameters.

@@ -34,7 +34,7 @@ export const GatewayStatus = z.object({
   kill_switches: z.array(KillEntry),
   journal: z.object({
     state: z.string(),
-    /** Records that the control plane has not stored yet. */
+    /** Number of records that the control plane has not stored yet. */
     pending: z.number(),
     bytes: z.number(),
     lost: z.number(),

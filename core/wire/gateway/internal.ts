@@ -8,7 +8,7 @@ import { openEnum } from '../schema/open-enum.ts'
 import { EffectWord } from './effect-word.ts'
 import { Instance } from './instance.ts'
 
-/** Status of an approval in the gateway's internal API (spec 4.2; see the extension table of the README). */
+/** Status of an approval in the gateway's internal API (spec 4.2). */
 export const ApprovalStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled'])
 
 /**
@@ -113,7 +113,10 @@ export const ApprovalCard = z.object({
   access_request: z.boolean().optional(),
   /** Time until which the approval can be withdrawn, unless it is used before; null or absent if it cannot be. */
   withdrawable_until: z.string().nullable().optional(),
-  /** Whether a grant for later requests like this one is possible, and for which parameters. Absent on older cards. */
+  /**
+   * States whether a grant for later requests like this one is possible, and for which parameters. Absent on older
+   * cards.
+   */
   grant: z
     .object({
       /** Reason why no grant is possible, as a sentence; null if a grant is possible. */
@@ -133,15 +136,18 @@ export const ConnectorAdd = z.strictObject({
   auth_type: z.enum(['bearer', 'token', 'basic', 'header', 'none']).optional(),
   header: z.string().min(1).max(64).optional(),
   base_url: z.url().optional(),
-  /** Extension: true if the upstream may have a private or loopback address, for example a self-hosted instance. */
+  /**
+   * Not in the specification: true if the upstream may have a private or loopback address, for example a self-hosted
+   * instance.
+   */
   allow_private_addresses: z.boolean().optional(),
-  /** Extension: true if the credential may be sent to a plain http upstream. */
+  /** Not in the specification: true if the credential may be sent to a plain http upstream. */
   allow_plaintext_credential: z.boolean().optional(),
-  /** Extension for the type `mcp`: paths that accept JSON-RPC. */
+  /** Not in the specification: paths that accept JSON-RPC, for the type `mcp`. */
   endpoint: z.array(z.string().min(1).max(500)).min(1).max(16).optional(),
   /**
-   * Extension. With `opaque`, the gateway can hold requests whose bodies it cannot read. The approval card then states
-   * that the body was not read.
+   * Not in the specification. With `opaque`, the gateway can hold requests whose bodies it cannot read. The approval
+   * card then states that the body was not read.
    */
   bodies: z.enum(['opaque']).optional(),
 })

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * Kill switch of one source. It is active until the same source deactivates it. The effective kill state is the union
- * of all entries.
+ * Kill switch of one source. The kill switch is active until its source deactivates it, or a user deactivates the scope
+ * for all sources. The effective kill state is the union of all entries.
  */
 export const KillEntry = z.object({
   /**

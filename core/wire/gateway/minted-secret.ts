@@ -14,8 +14,8 @@ export const MintedSecret = z.object({
   /** Field of the credential that states the source, such as `githubApp`. */
   kind: z.string().max(32).optional(),
   /**
-   * Keyed hash of the credential's specification and the stored secret. The gateway does not send tokens with another
-   * hash any more.
+   * Keyed hash of the credential's specification and the stored secret. The gateway stops sending narrowed tokens with
+   * another hash.
    */
   source: z.string().max(128).optional(),
   /** True if requests are sent with tokens that are narrowed to their actions (see `NarrowedTokenBody`). */

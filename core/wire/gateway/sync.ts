@@ -186,7 +186,8 @@ export const DownMessage = z.discriminatedUnion('type', [
     sections: z.record(z.string(), z.string()),
     mac: z.string(),
     /**
-     * Version of the configuration that the replica had when it read the sections. It is not earlier than `version`.
+     * Position of the replica's configuration in the order of states when the replica read the sections. It is not
+     * earlier than `version`.
      */
     order: StateOrder.optional(),
   }),

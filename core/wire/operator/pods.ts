@@ -7,7 +7,7 @@ export const PodRef = z.object({
   name: z.string().min(1).max(253),
 })
 
-/** Object in the namespace of a pod. */
+/** Object that owns a pod, in the namespace of the pod. */
 const PodOwner = z.object({ name: z.string().min(1).max(253), uid: z.string().min(1).max(128) })
 
 const QUALIFIED_NAME = /^[^/\s]{1,253}\/[^/\s]{1,253}$/
@@ -21,7 +21,7 @@ const KnownPod = PodRef.extend({
   workload: z.string().max(400).nullable().default(null),
   /** Sandbox of agent-sandbox that owns the pod. Absent for other pods. */
   sandbox: PodOwner.nullish(),
-  /** SandboxClaim that has the Sandbox. Absent until a claim adopts the Sandbox. */
+  /** SandboxClaim that adopted the Sandbox. Absent until a claim adopts it. */
   claim: PodOwner.nullish(),
 })
 /**

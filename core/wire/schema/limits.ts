@@ -38,7 +38,7 @@ export const LIMITS = {
   /** Maximum number of authenticated connections to one gateway process: of all agents, and of one agent. */
   maxConnections: 1_000,
   maxConnectionsPerAgent: 400,
-  /** Maximum number of connections without an agent's key. Beyond it, a new connection evicts the oldest. */
+  /** Maximum number of connections without an agent's key. Beyond this number, a new connection evicts the oldest. */
   maxUnauthenticatedConnections: 256,
   unauthenticatedTimeoutMs: 30_000,
   maxConcurrentPerAgent: 256,

@@ -4,7 +4,7 @@ import { type Exposition, Histogram, labelText } from './exposition.ts'
 const SECONDS_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10]
 const STATES = ['ok', 'full', 'unwritable'] as const satisfies readonly JournalState[]
 
-/** State and fill of the journal. */
+/** State and fill level of the journal. */
 export type JournalGauges = {
   readonly state: JournalState
   readonly bytes: number

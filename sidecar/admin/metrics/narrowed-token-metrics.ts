@@ -3,7 +3,7 @@ import { type Exposition, labelText } from './exposition.ts'
 
 export type NarrowedTokenMetrics = {
   answered(outcome: NarrowedOutcome): void
-  /** @param cached Number of cached answers. */
+  /** Writes the metrics. `cached`: number of cached answers. */
   write(out: Exposition, cached: number): Exposition
 }
 

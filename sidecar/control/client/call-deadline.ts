@@ -9,7 +9,7 @@ export type CallDeadline = {
   readonly signal: AbortSignal
   /** Starts the deadline. Call it before the request waits for a connection. */
   watch(request: ClientRequest): void
-  /** Aborts the call at once. */
+  /** Aborts the call immediately. */
   cut(why: Error): void
   end(): void
 }

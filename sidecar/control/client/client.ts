@@ -52,7 +52,10 @@ export type ClientDeps = {
   readonly caFile?: string | null
   /** Resolver for the host name of the control plane. Absent: the resolver of the system. */
   readonly resolve?: Resolve
-  /** Limit in milliseconds of the wait for a free connection. 60 s unless set: a thousand holds may start at once. */
+  /**
+   * Limit in milliseconds of the wait for a free connection. 60 s unless set: a thousand holds may start at the same
+   * time.
+   */
   readonly maxWaitMs?: number
 }
 
@@ -64,8 +67,8 @@ const KEEP_ALIVE_MS = 10_000
 const MAX_CALLS = 8
 /**
  * Pools with separate connections. `urgent`: kill switches and their acknowledgements, which a control plane answers
- * without its database while all other calls hang. `bulk`: holds and records, of which hundreds may be sent at once.
- * `prompt`: all other calls.
+ * without its database while all other calls hang. `bulk`: holds and records, of which hundreds may be sent at the same
+ * time. `prompt`: all other calls.
  */
 type Pool = 'urgent' | 'prompt' | 'bulk'
 const POOLS: ReadonlyMap<string, Pool> = new Map([
@@ -246,7 +249,7 @@ async function* bodyOf(response: IncomingMessage, signal: AbortSignal): AsyncGen
   }
 }
 
-/** Returns the reason of the abort instead of Node's error, which says only that the call was aborted. */
+/** Returns the reason of the abort instead of Node's error, which states only that the call was aborted. */
 function reasonOf(signal: AbortSignal, error: unknown): unknown {
   return signal.aborted ? signal.reason : error
 }

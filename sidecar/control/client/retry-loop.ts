@@ -4,7 +4,7 @@ import { createControlBackOff } from '../back-off.ts'
 
 /** Repeats an attempt, with a growing pause after each, while work is pending. */
 export type RetryLoop = {
-  /** Starts the next attempt at once. */
+  /** Starts the next attempt immediately. */
   wake(): void
   /** Restarts the back-off after an attempt outside this loop. The next attempt follows after the shortest pause. */
   wakeLater(): void

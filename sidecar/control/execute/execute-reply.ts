@@ -6,7 +6,7 @@ import type { Exchange } from '../../pipeline/exchange.ts'
 import { isAnswered } from '../../pipeline/phases.ts'
 import type { Reply } from '../../pipeline/reply.ts'
 
-/** Captures the response to an order in memory. */
+/** Captures in memory the response to a request that the control plane ordered. */
 export type ReplyCapture = { readonly reply: Reply; read(): CapturedReply }
 export type CapturedReply = {
   readonly status: number

@@ -21,7 +21,9 @@ export type ExecutorDeps = {
   readonly handle: (exchange: Exchange) => Promise<unknown>
 }
 
-/** Maximum number of order ids that are stored to detect duplicates. The least recently used is evicted. */
+/**
+ * Maximum number of ids of executed orders that are stored to detect duplicates. The least recently used id is evicted.
+ */
 const MAX_ORDER_IDS = 10_000
 
 /**

@@ -27,8 +27,7 @@ export type HoldClient = {
 }
 
 /**
- * A binding that no request has. When it spends with this binding, the control plane spends nothing and returns the
- * state of the approval.
+ * Binding that no request has. A call to spend with this binding spends nothing and returns the state of the approval.
  */
 const NO_BINDING = ''
 

@@ -37,7 +37,7 @@ export type HoldGroupDeps = {
   /** Returns a verdict that arrived before the reply that names its approval. */
   readonly earlyVerdict: (approvalId: string) => VerdictMessage | null
   readonly log: Pick<Log, 'warn'>
-  /** Time in milliseconds after the approval expires before the group gives up. */
+  /** Time in milliseconds after the expiry of the approval for which the group still waits for a verdict. */
   readonly graceMs: number
 }
 
@@ -59,7 +59,7 @@ export class HoldGroup {
   #wake: () => void = () => undefined
   #deadline: NodeJS.Timeout | null = null
 
-  /** True while the last reply says that the approval is pending. */
+  /** True while the last reply states that the approval is pending. */
   #isOpen = false
 
   constructor(hold: HoldBody, deps: HoldGroupDeps) {
@@ -80,8 +80,8 @@ export class HoldGroup {
   }
 
   /**
-   * Removes a waiter whose client disconnected or whose exchange was cut. The approval stays pending. The control plane
-   * receives a report when the last waiter has left.
+   * Removes a waiter whose client disconnected or whose exchange was aborted. The approval stays pending. The control
+   * plane receives a report when the last waiter has left.
    */
   leave(waiter: Waiter): void {
     if (!this.#waiters.delete(waiter)) return
@@ -118,7 +118,7 @@ export class HoldGroup {
     this.#signal({ kind: 'empty' })
   }
 
-  /** Requests an approval. An approval that is already granted is used at once. */
+  /** Requests an approval. An approval that is already granted is used immediately. */
   async #open(): Promise<void> {
     const opened = await this.#deps.calls.ask(this.#hold)
     if (opened.outcome === 'approved') await this.#prepare()
@@ -213,7 +213,7 @@ export class HoldGroup {
     else if (early !== null) this.verdict(early)
   }
 
-  /** Uses an approval that is already granted, or refuses the requests while they could not be sent. */
+  /** Uses an approval that is already granted, or refuses the requests if they could not be sent now. */
   #approved({ responded_by: by, note }: ApprovalCard): void {
     const problem = this.#problem()
     if (problem === null) this.#signal({ kind: 'verdict', status: 'approved', by, note })

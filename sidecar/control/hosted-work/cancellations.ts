@@ -143,7 +143,7 @@ class Registry {
     this.#note(known, scope, { outcome: isCancelled ? 'cancelled' : 'failed', ...sent })
   }
 
-  /** Removes the mark of work whose kill switch was lifted before its cancellation. */
+  /** Removes the mark of work whose kill switch was deactivated before its cancellation. */
   withdraw(known: KnownWork): void {
     this.#begun.delete(known.key)
   }
@@ -194,7 +194,7 @@ class Registry {
     }
   }
 
-  /** Discards the results of lifted kill switches, because the work may be killed and cancelled again. */
+  /** Discards the results of deactivated kill switches, because the work may be killed and cancelled again. */
   #discardLifted(): void {
     for (const [key, { known }] of this.#results)
       if (this.killEntryOf(known) === null) this.#results.delete(key)

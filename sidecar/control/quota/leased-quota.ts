@@ -62,7 +62,7 @@ export class LeasedQuota {
     await this.#requestLease(0)
   }
 
-  /** Takes a slot at once. Returns null when a lease must be requested first. */
+  /** Takes a slot immediately. Returns null when a lease must be requested first. */
   #takeNow(now: number): Taken | null {
     if (now < this.#countsAloneUntil) return this.#admit(now)
     if (this.#slots > 0 && now < this.#expiresAt) return this.#spend(now)

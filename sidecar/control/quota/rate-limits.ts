@@ -5,7 +5,7 @@ import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
  * Maximum number of agents that are counted, which is meant to exceed the active agents of every installation. Beyond
- * it idle agents are evicted first.
+ * this number, idle agents are evicted first.
  */
 const MAX_AGENTS = 10_000
 const WINDOW_MS = 60_000
@@ -15,8 +15,8 @@ const MAX_LEASED = 6_000
 export type RateLimits = {
   /**
    * Admits or refuses one request. Returns a promise only when other processes also serve the agent, because a lease
-   * may then be needed. The requests of a `claim` have a window of their own, which only this process counts: a claim
-   * has one pod.
+   * may then be needed. The requests of a SandboxClaim (`claim`) have a window of their own. Only this process counts
+   * them, because a claim has one pod.
    */
   take(agent: string, perMinute: number, claim?: string): Taken | Promise<Taken>
   /** Sets the numbers of processes that serve each agent (`*`: every agent), this process included. */
@@ -26,7 +26,7 @@ export type RateLimits = {
    * control plane no longer reports applies for one more minute.
    */
   processesOf(agent: string): number
-  /** Releases all leases. */
+  /** Releases all quota leases. */
   close(): Promise<void>
 }
 

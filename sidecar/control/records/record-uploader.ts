@@ -13,7 +13,7 @@ export type Uploader = {
   start(): void
   /** Number of uploads that the ingest quota refused since the start. Their batches are retried. */
   readonly deferrals: number
-  /** Starts the next upload at once, because a batch is full. */
+  /** Starts the next upload immediately, because a batch is full. */
   wake(): void
   /** Uploads the pending records for at most `ms` milliseconds, then stops. */
   close(ms: number): Promise<void>

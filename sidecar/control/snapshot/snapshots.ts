@@ -21,7 +21,7 @@ export type Snapshots = {
   current(): Snapshot | null
   /**
    * Applies a section index. A newer index replaces one that is not applied yet. An index that is older than an earlier
-   * one comes from a replica that lags, and is ignored. Returns at once.
+   * one comes from a replica that lags, and is ignored. Returns immediately.
    */
   offer(index: SectionIndex): void
   /**
@@ -133,7 +133,7 @@ function isLate({ order }: SectionIndex, known: StateOrder | null): boolean {
 
 /**
  * Duration of a slice in milliseconds below which other work gets only one turn of the event loop between two slices. A
- * snapshot with a usual number of rules is therefore applied almost at once.
+ * snapshot with a usual number of rules is therefore applied almost immediately.
  */
 const SHORT_MS = 2
 const MAX_REST_MS = 10

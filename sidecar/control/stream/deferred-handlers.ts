@@ -10,8 +10,8 @@ export type GatewayHandlers = Omit<StreamHandlers, 'beat' | 'goaway' | 'kill'> &
 }
 
 /**
- * Message handlers of a stream that is not in use yet. Kill switches, verdicts, instances and orders take effect at
- * once. The other messages, and the acknowledgement of a kill switch, are deferred until `promote`.
+ * Message handlers of a stream that is not in use yet. Kill switches, verdicts, instances and orders take effect
+ * immediately. The other messages, and the acknowledgement of a kill switch, are deferred until `promote`.
  */
 export type DeferredHandlers = Omit<StreamHandlers, 'beat' | 'goaway'> & {
   /** Makes the stream the one in use, and delivers the deferred messages. */

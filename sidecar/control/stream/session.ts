@@ -25,7 +25,7 @@ export type SessionDeps = {
 }
 
 /**
- * Opens a stream at once. Heartbeats and section indexes count only when they are signed with the token that opened
+ * Opens a stream immediately. Heartbeats and section indexes count only when they are signed with the token that opened
  * this stream.
  */
 export function openSession({ client, log }: SessionDeps, handlers: StreamHandlers): Session {

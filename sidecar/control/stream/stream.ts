@@ -226,7 +226,10 @@ export class ControlStream {
     }
   }
 
-  /** Returns the reason why the stream ended, if it ended. */
+  /**
+   * Opens a second stream and waits for its first heartbeat. Returns the reason if that stream ended; otherwise
+   * undefined.
+   */
   async #tryAnother(signal: AbortSignal): Promise<unknown> {
     const stream = this.#open()
     this.#candidate = stream

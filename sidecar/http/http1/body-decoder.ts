@@ -80,11 +80,11 @@ const FRAMING = /^(content-length|transfer-encoding)$/i
 
 /** Limits of a chunked body, in bytes. A body beyond one of them is malformed. */
 export type ChunkLimits = {
-  /** Longest chunk-size line with its extensions. */
+  /** Maximum length of a chunk-size line with its extensions. */
   readonly sizeLineBytes: number
-  /** All chunk extensions of the body. */
+  /** Maximum total length of the chunk extensions. */
   readonly extensionBytes: number
-  /** All trailers of the body. */
+  /** Maximum total length of the trailers. */
   readonly trailerBytes: number
 }
 

@@ -153,7 +153,7 @@ export function findDamage(
 /** The first segment of a process, whose name contains the id of the process. */
 const FIRST_SEGMENT = /^(.+)-1\.jsonl$/
 
-/** Returns false for a line that is truncated or damaged. */
+/** Adds a parsed line to `found`. Returns false for a line that is truncated or damaged. */
 function note(parsed: ParsedLine | null, found: Found): boolean {
   return parsed !== null && NOTE[parsed.phase](parsed, found)
 }

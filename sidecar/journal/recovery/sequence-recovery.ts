@@ -62,7 +62,7 @@ export class SequenceRecovery {
     this.#process(id).isWhole = true
   }
 
-  /** Returns whether a result has the number of this record, or the number was reported as lost. */
+  /** Reports whether a result has the number of this record, or the number was reported as lost. */
   isSettled({ seq, process_id }: Numbered): boolean {
     if (typeof seq !== 'number' || typeof process_id !== 'string') return false
     const isLost = this.#lost.some((range) => range.process_id === process_id && isWithin(seq, range))

@@ -24,7 +24,7 @@ export type SegmentFile = {
 const PROBE = Buffer.alloc(4096, '\n')
 
 /**
- * A file descriptor and the number of its users. The last user closes the descriptor. After an earlier close, the
+ * A file descriptor and the number of its users. The last user closes the descriptor. If it were closed earlier, the
  * kernel could reuse its number during a flush.
  */
 type Descriptor = { readonly fd: number; users: number }
@@ -44,7 +44,8 @@ export function openSegment(path: string, files: JournalFiles = SYSTEM_FILES): S
   const write = (lines: Buffer): number => {
     const written = files.writeSync(file.fd, lines)
     if (written === lines.length) return written
-    // The kernel writes only a part when the disk becomes full. The second attempt then throws the system error.
+    // The kernel writes only a part of the lines when the disk becomes full. The second attempt then throws the system
+    // error.
     const rest = lines.subarray(written)
     if (files.writeSync(file.fd, rest) !== rest.length) throw new Error(`short write to ${path}`)
     return lines.length

@@ -59,8 +59,8 @@ export function openPassthrough(deps: FrontDeps, passthrough: Passthrough): void
 
 /**
  * Returns true when the certificate authority (CA) of the pod may sign a certificate for the host: a connector owns the
- * host on any port. The reason `unknown_host` alone does not decide this, because a host that a connector owns on other
- * ports only is refused with the same reason.
+ * host on any port. The reason `unknown_host` alone does not determine this, because a host that a connector owns on
+ * other ports only is refused with the same reason.
  */
 function isOwned({ outcome, snapshot, request }: Exchange): boolean {
   if (outcome.denyReason !== 'unknown_host' || snapshot === undefined) return true

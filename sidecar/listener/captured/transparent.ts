@@ -52,8 +52,9 @@ type Arrival = CapturedConnection & {
 type Hello = Extract<Sniffed, { protocol: 'tls' }>
 
 /**
- * Time in milliseconds to wait for the first byte on ports other than 80 and 443. The idle timeout is longer, but in
- * other protocols the server may send first. The connection is then recorded as unsupported.
+ * Time in milliseconds to wait for the first byte on ports other than 80 and 443. The time is shorter than the idle
+ * timeout, because in other protocols the client may wait for the server to send first. After that time, the connection
+ * is recorded as unsupported.
  */
 const SILENCE_MS = 10_000
 /**

@@ -6,8 +6,8 @@ import { createDnsStream, type DnsStream, type DnsStreamDeps } from './dns.ts'
 export type AgentDns = Pick<AddressPool, 'nameOf'> & { readonly serve: DnsStream }
 
 /**
- * Maximum number of agents. Beyond it the agent that was idle longest is evicted, and its assigned addresses lose their
- * names.
+ * Maximum number of agents. Beyond this number, the agent that was idle longest is evicted, and its assigned addresses
+ * lose their names.
  */
 const MAX_AGENTS = 1_000
 

@@ -10,7 +10,7 @@ import { GATEWAY_HOST } from '../../../core/request/gateway-host.ts'
 import type { AddressPool, AddressRange } from './address-pool.ts'
 
 export type DnsAnswerDeps = {
-  /** Returns the owner of the name; null before the first snapshot. */
+  /** Returns how the DNS listener treats the name (see `NameOwner`); null before the first snapshot. */
   readonly ownerOf: (name: string) => NameOwner | null
   /**
    * Resolves with true when a name that no connector lists exists in public DNS. Called only where the gateway allows
@@ -85,7 +85,7 @@ type Addresses = ReturnType<AddressRange['addressesOf']>
 type Families = ReturnType<DnsAnswerDeps['families']>
 
 /**
- * Builds an empty reply with RA (recursion available). Resolvers take an empty answer without RA for a referral, and
+ * Builds an empty reply with RA (recursion available). Resolvers treat an empty answer without RA as a referral, and
  * fail.
  */
 function reply(query: Packet, rcode: number): Packet {

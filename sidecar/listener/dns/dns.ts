@@ -43,7 +43,7 @@ const MAX_CONNECTIONS = 64
 const IDLE_MS = 10_000
 
 /**
- * Serves the only resolver of a governed pod, on UDP and TCP. Beyond 500 queries a second (1,000 at once), drops
+ * Serves the only resolver of a governed pod, on UDP and TCP. Beyond 500 queries a second, with bursts of 1,000, drops
  * datagrams and closes stream connections. Rejects when a port is in use. Serves IPv4 alone on a machine without IPv6.
  */
 export async function createDns(deps: DnsDeps): Promise<Dns> {

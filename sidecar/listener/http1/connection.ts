@@ -11,7 +11,7 @@ import type { ReplyLine } from './reply.ts'
 import { RequestBodyReader } from './request-body.ts'
 import { newIncoming, serve } from './serve.ts'
 
-/** Maximum number of pipelined bytes that are buffered during an exchange. Beyond it the socket is paused. */
+/** Maximum number of pipelined bytes that are buffered during an exchange. Beyond the limit, the socket is paused. */
 const READ_AHEAD_BYTES = 64 * 1024
 /** Limit in bytes of an unread request body that is drained so that the connection can be reused. */
 const DRAIN_BYTES = 256 * 1024

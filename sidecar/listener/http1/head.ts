@@ -59,7 +59,7 @@ function unfinished(bytes: Buffer, start: number, searched: number): HeadResult 
   if (bytes.length - start > LIMITS.headerBlockBytes) return tooLarge(bytes, start)
   // The byte after a CR decides whether the CR ends a line, so a CR at the end of the searched part is checked again.
   const from = Math.max(start, bytes[searched - 1] === CR ? searched - 1 : searched)
-  // Broken line ends are refused at once. Otherwise a client that sends LF alone would wait until the timeout.
+  // Broken line ends are refused immediately. Otherwise a client that sends LF alone would wait until the timeout.
   if (BROKEN_LINE_END.test(bytes.toString('latin1', from)))
     return malformed(
       bytes.toString('latin1', start),

@@ -19,7 +19,7 @@ export class Output {
     this.socket = socket
   }
 
-  /** Queues one part. Flushes at once when more than 16 KiB are queued. */
+  /** Queues one part. Flushes immediately when more than 16 KiB are queued. */
   add(part: string | Buffer): void {
     this.#parts.push(part)
     this.#bytes += part.length

@@ -148,7 +148,7 @@ export class Http1Reply implements Reply, ReplyStream {
 
   #sendHeld(): void {
     this.#line.output.release()
-    // The connection may have been cut while the record was written.
+    // The connection may have been closed while the record was written.
     if (!this.#isEnded) this.#finish()
   }
 

@@ -15,7 +15,10 @@ import type { Framing } from './framing.ts'
  * by then needs no stream.
  */
 const EXPECTED_SOON_BYTES = 64 * 1024
-/** Clients rarely send chunk extensions, and unlimited ones allow an attack. */
+/**
+ * Limits of a chunked request body. Clients rarely send chunk extensions, and unlimited extensions would allow a denial
+ * of service.
+ */
 export const REQUEST_CHUNK_LIMITS: ChunkLimits = {
   sizeLineBytes: 256,
   extensionBytes: 4_096,

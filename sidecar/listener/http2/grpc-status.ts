@@ -44,8 +44,8 @@ export function grpcRefusal(status: number, body: string): string[] {
 }
 
 /**
- * Returns the gRPC status of a call that was cut in progress, by a kill switch if `killReason` is not null, else by an
- * upstream failure or a timeout.
+ * Returns the gRPC status of a call that was aborted in progress, by a kill switch if `killReason` is not null, else by
+ * an upstream failure or a timeout.
  */
 export function grpcCut(killReason: string | null): string[] {
   if (killReason !== null) return grpcStatus(CODES.permissionDenied, killReason)

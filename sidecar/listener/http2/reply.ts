@@ -27,11 +27,11 @@ export type Http2ReplyOptions = {
   readonly isHead: boolean
   readonly acceptsTrailers: boolean
   /**
-   * Set for gRPC calls; null for other requests. `killReason` returns the reason of the kill switch that cut the call,
-   * as the agent may see it; null when no kill switch cut the call.
+   * Set for gRPC calls; null for other requests. `killReason` returns the reason of the kill switch that aborted the
+   * call, as the agent may see it; null when no kill switch aborted the call.
    */
   readonly grpc: { readonly killReason: () => string | null } | null
-  /** Called once, when the response is complete or cut. */
+  /** Called once, when the response is complete or aborted. */
   readonly onEnded: () => void
 }
 
@@ -135,7 +135,7 @@ export class Http2Reply implements Reply, ReplyStream {
       return
     }
     this.isEnded = true
-    // `close` would end the body normally, and the client could take the response for complete.
+    // `close` would end the body normally, and the client could treat the response as complete.
     this.#stream.destroy(new Error('the response was aborted'))
     this.#options.onEnded()
   }

@@ -23,7 +23,7 @@ import { type Http2Head, readHttp2Head } from './request.ts'
 import { TappedSocket } from './tapped-socket.ts'
 
 const WINDOW_BYTES = 256 * 1024
-/** Maximum number of request body bytes that are discarded after the reply. Beyond it the stream is closed. */
+/** Maximum number of request body bytes that are discarded after the reply. Beyond the limit, the stream is closed. */
 const DRAIN_BYTES = 256 * 1024
 const END_STREAM = constants.NGHTTP2_FLAG_END_STREAM
 
@@ -39,7 +39,7 @@ const OPTIONS = {
   maxHeaderListPairs: 1_024,
   maxSettings: 32,
   maxSessionInvalidFrames: 100,
-  // Limits of streams that are opened and reset in a loop (rapid reset): 200 at once, then 20 a second. Beyond the
+  // Limits of streams that are opened and reset in a loop (rapid reset): a burst of 200, then 20 a second. Beyond the
   // limits the session ends.
   streamResetBurst: 200,
   streamResetRate: 20,
@@ -66,7 +66,7 @@ export function serveHttp2(
     rejected.check()
     session.destroy()
   })
-  // The check runs before Node's own listener, which discards the session state.
+  // The check for rejected streams runs before Node's own listener, which discards the session state.
   socket.prependOnceListener('close', () => rejected.check())
   socket.once('close', () => session.destroy())
   // Node destroys the socket with the error of the session, and emits the error on the session only after the socket

@@ -14,8 +14,8 @@ export type BoundRequest = {
   /** All forwarded headers, except those that the documentation names as ignored. */
   readonly headers: readonly BoundHeader[]
   /**
-   * Hash of the body without the values that a client generates anew for each attempt. `open` for a body without an
-   * end; null without a body.
+   * Hash of the body without the values that a client regenerates for each attempt. `open` for a body without an end;
+   * null without a body.
    */
   readonly body: string | null
 }
@@ -23,7 +23,7 @@ export type BoundRequest = {
 export function boundRequest(exchange: Decided): BoundRequest {
   const { connector, request, kind } = exchange
   const body = boundBody(exchange, connector.connector.unboundMembers)
-  // The headers of a CONNECT are not forwarded, so none is bound.
+  // The headers of a CONNECT are not forwarded, so the approval is not bound to them.
   if (kind === 'tunnel') return { target: request.rawTarget, headers: [], body: body.hash }
   const { edit } = outgoingOf(exchange, connector)
   const headers = boundHeaders(connector.connector.name, body.withType(edit.rawHeaders))

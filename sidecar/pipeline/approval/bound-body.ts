@@ -52,8 +52,8 @@ function maskedJson({ request }: Parsed, bytes: Buffer, members: readonly Member
 }
 
 /**
- * Matches boundaries as clients generate them. Parsers disagree about other boundaries, so bodies with those are bound
- * byte for byte.
+ * Matches boundaries as clients generate them. Parsers disagree about other boundaries, so an approval is bound to
+ * every byte of bodies with such boundaries.
  */
 const PLAIN_BOUNDARY = /^[0-9A-Za-z_-]+$/
 

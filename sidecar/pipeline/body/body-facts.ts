@@ -49,8 +49,9 @@ export function bodyQuestions(
 }
 
 /**
- * Returns true when one of the questions concerns the agent and connector of this exchange. Then a readable body must
- * be read: without the fact the condition has no value, and can only make the decision stricter.
+ * Returns true when one of the questions (facts that only the body contains) concerns the agent and connector of this
+ * exchange. A readable body must then be read: without the fact the condition has no value, and can only make the
+ * decision stricter.
  */
 export function areAskedFor(questions: readonly BodyQuestion[], exchange: Governed): boolean {
   return questions.length > 0 && questions.some(isAskedBy(exchange))

@@ -74,7 +74,7 @@ class CandidateScan implements ResponseStage {
     return this.#request.body.length
   }
 
-  /** Returns true when the text contains no key. */
+  /** Returns true when the text contains none of the keys. */
   #isPlain(text: string): boolean {
     this.#isObject = OBJECT_START.test(text)
     return !isFound(this.#patterns.word, text)
@@ -112,7 +112,7 @@ const DISGUISES: readonly RegExp[] = [/\\u(?:00[2-7]|017f|212a)/i, /\xc5\xbf/, /
  * searches several expressions much faster than one with alternatives.
  */
 type Patterns = {
-  /** Key names without quotes. In a body without a match no parser finds a key, however lenient. */
+  /** Key names without quotes. In a body without a match, even a lenient parser finds no key. */
   readonly word: readonly RegExp[]
   /** Key names in quotes, for text that may contain the same words in other places. */
   readonly key: readonly RegExp[]

@@ -17,7 +17,7 @@ const MAX_BODY_BYTES = 64 * 1024
 
 /**
  * Creates the stage that answers requests at the gateway's own host: `GET /.well-known/chaperone` and the MCP endpoint
- * `POST /mcp`. Nothing is sent upstream, and nothing here changes what the agent may do.
+ * `POST /mcp`. Nothing is sent upstream, and no answer changes what the agent may do.
  */
 export function createAnswer(deps: Deps): Stage<Routed, Routed> {
   return {

@@ -58,7 +58,7 @@ export function isEventful(exchange: Exchange): boolean {
   return EVENTFUL.has(exchange.outcome.denyReason) || killedBy(exchange) !== null
 }
 
-/** Reasons of refusals that are decisions of a rule. For other refusals no rule is named. */
+/** Reasons of refusals that are decisions of a rule. Other refusals name no rule. */
 const BY_RULE: ReadonlySet<DenyReason | null> = new Set<DenyReason>([
   'permission',
   'policy',

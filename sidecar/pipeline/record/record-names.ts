@@ -23,8 +23,9 @@ export type RecordNames = {
 }
 
 /**
- * Returns the names of an exchange. Intent and result share them unless the evaluation changed in between, and so
- * do requests of one connection that got the same classification and decision.
+ * Returns the record fields that follow from the classification and the decision of an exchange. Intent and result
+ * share them unless the evaluation changed in between. Requests of one connection with the same classification and
+ * decision share them too.
  */
 export function recordNames(exchange: Exchange): RecordNames {
   const { evaluation, named, decision, template } = exchange

@@ -77,7 +77,7 @@ function logDecision(exchange: Exchange): LogDecision {
   if (exchange.outcome.denyReason !== null) return 'DENY'
   if (exchange.isWaiting === true) return 'HOLD'
   if (exchange.approvalId !== undefined) return 'ALLOW'
-  // When the client disconnected before a decision, no request was forwarded, so the record says DENY.
+  // When the client disconnected before a decision, no request was forwarded, so the record has the decision DENY.
   return exchange.decision === undefined ? 'DENY' : LOG_DECISION[exchange.decision.verdict]
 }
 
@@ -169,7 +169,7 @@ function whyOf(decision: Decision | undefined): RecordWhy | null {
 /** Cached credentials of records, by Connector entry and by narrowed token. Records share the objects. */
 const ofEntries = new WeakMap<ConnectorEntry, RecordCredential>()
 const ofTokens = new WeakMap<NarrowedSecret, RecordCredential>()
-/** Maximum number of entries of a scope in a record. */
+/** Maximum number of repositories and permissions that a record lists for a token. */
 const MAX_SCOPE = 128
 
 /**
@@ -178,7 +178,7 @@ const MAX_SCOPE = 128
  */
 function credentialOf(exchange: Exchange): RecordCredential | undefined {
   const { connector, echoMask, narrowed, outcome } = exchange
-  // The mask exists exactly when a credential was added.
+  // The echo mask exists exactly when a credential was added.
   if (connector === undefined || !echoMask || outcome.denyReason !== null) return undefined
   const { entry } = connector
   if (narrowed?.kind === 'token') return ofToken(entry, narrowed.token)

@@ -26,7 +26,10 @@ export function shownRefusal(exchange: Exchange, refused: Refused): Refused {
   }
 }
 
-/** Returns the reason of the kill switch that cut this exchange as the agent sees it; null when none did. */
+/**
+ * Returns the reason of the kill switch that aborted this exchange as the agent sees it; null when no kill switch
+ * aborted the exchange.
+ */
 export function shownKillReason(exchange: Exchange): string | null {
   const entry = killedBy(exchange)
   if (entry === null) return null

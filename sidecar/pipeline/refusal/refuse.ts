@@ -9,7 +9,7 @@ import { shownRefusal } from './brief-refusal.ts'
 import { shapeRefusal } from './refusal-shape.ts'
 
 /**
- * Content of a refusal. `detail` says why the request is refused and what to change; `extra` adds fields to the body.
+ * Content of a refusal. `detail` states why the request is refused and what to change; `extra` adds fields to the body.
  */
 export type Refused = {
   readonly code: ErrorCode

@@ -14,7 +14,7 @@ export type UpstreamError = {
 
 type Writing = {
   readonly format: EventFormat
-  /** Returns the error in the format of the API. */
+  /** Returns the error in the format of the provider's API. */
   errorOf(error: UpstreamError): ErrorObject
 }
 

@@ -13,7 +13,7 @@ export type EventReplyDeps = {
   readonly everyMs: number
   /** Called when the event stream has started with status 200. */
   onOpen(): void
-  /** Returns the upstream's error in the format of the API. */
+  /** Returns the upstream's error in the format of the provider's API. */
   errorOf(error: UpstreamError): ErrorObject
 }
 

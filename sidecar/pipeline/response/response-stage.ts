@@ -23,10 +23,12 @@ export type ResponseStage = {
   edit?(status: number, headers: RawHeaders, exchange: Answered): BodyEdit | null
   /** Called with each chunk of the body as the upstream sent it. */
   data?(chunk: Buffer): void
-  /** Called when the response is complete. Not called for a response that was cut. */
+  /** Called when the response is complete. Not called for a truncated response. */
   end?(): void
-  /** Called when the agent has received a response, complete or cut. Not called when no response was started. */
+  /** Called when the agent has received a response, complete or truncated. Not called when no response was started. */
   answered?(exchange: Answered): void
-  /** Called last, for every request. `isCut` is true when the client disconnected or a kill switch cut the exchange. */
+  /**
+   * Called last, for every request. `isCut` is true when the client disconnected or a kill switch aborted the exchange.
+   */
   over?(isCut: boolean): void
 }

@@ -19,7 +19,7 @@ export type StageDeps = Pick<PipelinePorts, 'clock' | 'handles' | 'hostedWork'> 
 const HEADER_POLICY: ResponseStage = { fields: inboundHeaders }
 
 /**
- * Stages of a response to which no other stage applies. The array is shared, so that such a response allocates none.
+ * Stages of a response that only needs the header policy. The array is shared, so that such a response allocates none.
  */
 export const PLAIN_RESPONSE: readonly ResponseStage[] = [HEADER_POLICY]
 

@@ -108,8 +108,8 @@ function uploadReader(exchange: Governed, { bound, request }: Given): UploadRead
 }
 
 /**
- * Reads the whole body when the connector must scan it or read an uploaded file, unless the request is denied whatever
- * its body contains.
+ * Reads the whole body when the connector must scan it or read an uploaded file, unless the request is denied
+ * regardless of its body.
  */
 function nameByScan(
   exchange: Classified,
@@ -129,7 +129,7 @@ function nameByScan(
   return readAndClassify(exchange, { ...given, provisional })
 }
 
-/** Returns false for a request that is denied whatever its body contains, so that its body is not awaited. */
+/** Returns false for a request that is denied regardless of its body, so that its body is not awaited. */
 function mayBeSent(
   exchange: Governed,
   provisional: ProvisionalClassification,
@@ -207,8 +207,8 @@ function classifyView(exchange: Governed, given: Given, view: BodyView | Refusal
 }
 
 /**
- * Classifies by the body. The cached classification is used when the scan, whose result is small, has the same result
- * as for the previous request with the same head.
+ * Classifies by the body. Uses the cached classification when the scan found the same members and values as for the
+ * previous request with the same head.
  */
 function classifyRead({ template }: Governed, { bound, request }: Given, view: BodyView): Classification {
   const isScanned = view.kind === 'json' && view.found !== undefined
@@ -266,9 +266,9 @@ async function nameByUpload(exchange: Governed, given: Given, read: UploadReader
 type ByHead = Given & { readonly head: HeadReader }
 
 /**
- * Classifies a request by the first bytes of its body; the rest is streamed. A request that is denied whatever its body
- * contains is denied by its line, without waiting for the body. For its record, only a short body that has already
- * arrived is read.
+ * Classifies a request by the first bytes of its body; the rest is streamed. A request that is denied regardless of its
+ * body is denied by its line, without waiting for the body. For its record, only a short body that has already arrived
+ * is read.
  */
 function nameByHead(exchange: Governed, given: ByHead): Result | Promise<Result> {
   const named = given.head.announced()

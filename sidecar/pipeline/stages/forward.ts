@@ -114,7 +114,10 @@ function whereTo({ connector, snapshot, request }: Parsed): UpstreamTarget {
   return plainTarget(request, mayBePrivate(snapshot, host, port))
 }
 
-/** `isPlain` is true when the gateway must read the response, which must then be uncompressed. */
+/**
+ * Builds the outbound request. `isPlain` is true when the gateway must read the response, which must then be
+ * uncompressed.
+ */
 function outboundOf(exchange: Journaled, target: UpstreamTarget, isPlain: boolean): Outbound {
   const { outbound, raw } = exchange
   const rawHeaders = headersOf(exchange, isPlain)
@@ -152,7 +155,7 @@ function withoutExtensions(rawHeaders: RawHeaders): RawHeaders {
 export type Forwarding = {
   /**
    * Sends one request (or upgrade) and forwards the response through the stages to the agent. When no response was
-   * started, rejects with a ChaperoneError (502, 504) or the abort reason. A failure after the response head cuts the
+   * started, rejects with a ChaperoneError (502, 504) or the abort reason. A failure after the response head aborts the
    * response, and the promise resolves.
    */
   forward(exchange: Journaled, outbound: Outbound, stages?: readonly ResponseStage[]): Promise<undefined>
@@ -201,8 +204,8 @@ function sendingOf(exchange: Journaled, rawHeaders: RawHeaders): Sending {
 /**
  * Returns true for a gRPC call that arrived over HTTP/2. The status of a gRPC call is in trailers and both bodies run
  * concurrently, which HTTP/1.1 does not offer for gRPC. All other requests are sent over HTTP/1.1: every upstream
- * supports HTTP/1.1, and with one request for each connection neither a cut exchange nor a lost packet affects other
- * requests.
+ * supports HTTP/1.1, and with one request for each connection neither an aborted exchange nor a lost packet affects
+ * other requests.
  */
 function needsHttp2({ raw }: Journaled): boolean {
   return raw.httpVersion === '2' && isGrpc(raw.rawHeaders)

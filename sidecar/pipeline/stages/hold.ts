@@ -29,7 +29,7 @@ import type { Evaluations } from './evaluate.ts'
 const MAX_ROUNDS = 3
 
 /**
- * Time in milliseconds to wait for the end of a gRPC request body. A unary call ends at once; the body of any other
+ * Time in milliseconds to wait for the end of a gRPC request body. A unary call ends immediately; the body of any other
  * call stays open as long as its client sends.
  */
 const OPEN_AFTER_MS = 1_000
@@ -210,8 +210,8 @@ function refuseRestless(exchange: Received): 'responded' {
 }
 
 /**
- * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so that the record
- * says HOLD and not DENY.
+ * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so that the record has
+ * the decision HOLD and not DENY.
  */
 function refuseDeferred(exchange: Received, approvalId: string): 'responded' {
   const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`

@@ -20,7 +20,7 @@ import type { Stage } from '../stage.ts'
 /**
  * Creates the stage that reads missing facts from the provider, for example the owner of an id, or whether a number is
  * a pull request. The stage sends a look-up only when the decision or the approval card depends on the answer. It sends
- * none for a request that is allowed, or denied, whatever the answer is.
+ * none for a request that is allowed, or denied, regardless of the answer.
  */
 export function createLookUp(ports: Pick<PipelinePorts, 'lookUps' | 'clock'>): Stage<Classified, Classified> {
   return {

@@ -11,14 +11,14 @@ export type SpliceOptions = {
   readonly idle: IdleWatch
   /** Check of the client's first bytes, before any of them is sent upstream; absent for no check. */
   readonly gate?: ClientGate | undefined
-  /** Byte counts, which are updated with every chunk, so that the record has them however the tunnel ends. */
+  /** Byte counts, which are updated with every chunk, so that the record has them regardless of how the tunnel ends. */
   readonly counts: SpliceCounts
 }
 
 export type ClientGate = {
   /**
-   * True when the client must send first. The timeout then starts at once. Otherwise it starts with the first byte of
-   * the client.
+   * True when the client must send first. The timeout then starts immediately. Otherwise it starts with the first byte
+   * of the client.
    */
   readonly isClientFirst: boolean
   /** Time limit in milliseconds within which the first bytes of the client must suffice for a verdict. */

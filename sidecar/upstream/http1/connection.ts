@@ -39,7 +39,10 @@ const JOIN_BYTES = 16 * 1024
  */
 const PIECE_BYTES = 256 * 1024
 const MAX_INTERIMS = 64
-/** Extensions have no limit per body: the body is streamed, and a server may add one to each chunk. */
+/**
+ * Limits of a chunked response body. Chunk extensions have no total limit, because the body is streamed and a server
+ * may add an extension to each chunk.
+ */
 const CHUNK_LIMITS: ChunkLimits = {
   sizeLineBytes: 4_096,
   extensionBytes: Number.POSITIVE_INFINITY,

@@ -80,7 +80,7 @@ export class UpstreamCall {
     return this.#stream.writableLength === 0 && (await this.#answers())
   }
 
-  /** Cancels the request. The stream is reset at once, and the session stays open for other calls. */
+  /** Cancels the request. The stream is reset immediately, and the session stays open for other calls. */
   abort(cause: Error): void {
     if (this.#isOver) return
     this.#settle()

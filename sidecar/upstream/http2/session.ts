@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { answersPing } from '../../http/http2-ping.ts'
 import type { UpstreamTarget } from '../target.ts'
 
-/** A stream that was opened on a session. `cancel` resets it at once. */
+/** A stream that was opened on a session. `cancel` resets it immediately. */
 export type OpenedStream = {
   readonly stream: ClientHttp2Stream
   readonly cancel: () => void
@@ -14,7 +14,7 @@ export type OpenedStream = {
 const WINDOW_BYTES = 256 * 1024
 /**
  * Flow-control window of a session in bytes. A large window needs no memory, because nghttp2 acknowledges received data
- * at once and each stream has its own limit.
+ * immediately and each stream has its own limit.
  */
 const SESSION_WINDOW_BYTES = 16 * 1024 * 1024
 /** Time in milliseconds that a server has to answer a ping during a silent call. */
@@ -111,7 +111,7 @@ export class UpstreamSession {
   /** Opens a stream. Returns null, and sends nothing, when the session is full or closing. */
   begin(fields: readonly string[], hasBody: boolean): OpenedStream | null {
     if (this.isOver || this.isFull) return null
-    // `close` would end the request body normally, and the server could take the body for complete. An abort resets the
+    // `close` would end the request body normally, and the server could treat the body as complete. An abort resets the
     // stream.
     const reset = new AbortController()
     const options = { endStream: !hasBody, signal: reset.signal }

@@ -33,7 +33,7 @@ const WORKFLOW_EFFECTS: readonly EffectClass[] = ['code_execution']
 type Head = Extract<BodyView, { kind: 'head' }>
 type Given = { readonly push: Action; readonly config: ConnectorConfig }
 
-/** Returns the reader for the beginning of a push. `push`: the action of its request line. */
+/** Returns the reader for the beginning of a push. `push`: the action that the request line alone determines. */
 export function pushReader(push: Action, config: ConnectorConfig): HeadReader {
   return {
     maxBytes: PUSH_HEAD_BYTES,
@@ -74,7 +74,8 @@ function needsPack(depth: PackDepth): (command: PushCommand) => boolean {
 }
 
 /**
- * Returns all actions that a push may perform, before its commands are read. `push`: the action of the request line.
+ * Returns all actions that a push may perform, before its commands are read. `push`: the action that the request line
+ * alone determines.
  */
 function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[] {
   const { target, account } = push.resource
@@ -141,8 +142,8 @@ function isUpdate({ before, after }: PushCommand): boolean {
 }
 
 /**
- * Adds the actions that a push may perform. A discovery request only announces these actions. If a push is one of
- * several candidates of a request, all actions that it may perform become candidates in its place.
+ * Adds to a classification the actions that a push may perform. A discovery request only announces these actions. If a
+ * push is one of several candidates of a request, all actions that it may perform become candidates in its place.
  */
 export function withPushes(
   named: Classification,

@@ -18,7 +18,7 @@ export type PushHead =
   | { readonly kind: 'malformed'; readonly detail: string }
 
 export const MAX_COMMANDS = 512
-/** Maximum number of pkt-lines in one section, including shallow lines. */
+/** Maximum number of pkt-lines before a flush-pkt, including shallow lines. */
 const MAX_LINES = MAX_COMMANDS * 2
 const SHALLOW = 'shallow '
 const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\n ]{1,1024})$/

@@ -32,14 +32,14 @@ export type PackDepth = 'commits' | 'trees'
 /**
  * Reason why reading a pack ended. `complete`: all objects to be read were read (see `PackDepth`). `budget`: the pack
  * exceeds `PACK_BUDGET`. `cut`: the bytes end within an object, or the object cannot be inflated. `base`: the next
- * object is a delta on an object that was not read. `malformed`: git writes no such pack.
+ * object is a delta on an object that was not read. `malformed`: the pack has a form that git never writes.
  */
 export type PackEnd = 'complete' | 'budget' | 'cut' | 'base' | 'malformed'
 
 /**
- * Limits for reading the pack of one push. `ratio`: inflated bytes per byte of the pack, beyond `objectBytes`; zlib
- * compresses commits at most about tenfold. `sliceBytes`: work between two yields; each object counts `objectCost` in
- * addition to its bytes.
+ * Limits for reading the pack of one push. `ratio`: inflated bytes allowed per byte of the pack, in addition to
+ * `objectBytes`; zlib compresses commits at most about tenfold. `sliceBytes`: work between two yields; each object
+ * counts `objectCost` in addition to its bytes.
  */
 export const PACK_BUDGET = {
   objects: 2_000,

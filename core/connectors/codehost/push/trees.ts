@@ -47,7 +47,7 @@ export function taggedId(data: Uint8Array): string {
 }
 
 /**
- * Returns the reason, as a sentence, why a push may add or change files in a folder of workflows. Null if its pack
+ * Returns the reason, as a sentence, why a push may add or change files in a folder of workflows. Null if the pack
  * shows that no commit has such a folder. If the pack lacks a folder, the folder may have any content that the server
  * stores. `tips`: object ids that the push gives to references.
  */
