@@ -27,7 +27,7 @@ export type SecretWatchTiming = {
   readonly watchS: readonly [number, number]
   /**
    * Milliseconds without data after which a watch counts as half-open. While no Secret changes, the API server sends a
-   * bookmark every two minutes.
+   * bookmark about once a minute.
    */
   readonly idleMs: number
   /**
