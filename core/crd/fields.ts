@@ -55,7 +55,7 @@ export const GatewayRef = z.strictObject({
   name: described(dns1123, 'Name of the Gateway.', 'default'),
   namespace: described(
     dns1123.optional(),
-    'Namespace of the Gateway. Without it, that of this object. A Gateway of another namespace has to admit this one in `allowedNamespaces`.',
+    'Namespace of the Gateway. If absent, the namespace of this object. A Gateway of another namespace must admit this namespace in `allowedNamespaces`.',
     'platform',
   ),
 })

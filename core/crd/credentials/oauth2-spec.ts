@@ -42,7 +42,7 @@ export const OAuth2Spec = z.strictObject({
   scopes: described(z.array(scope).max(64).default([]), 'Scopes of the access token.', ['repo.read']),
   scopesByAction: described(
     z.array(ScopesOfAction).max(32).default([]),
-    'Scopes for single requests, all of them among `scopes`. A request is sent with a token that has the scopes of its actions only; if no pattern matches one of them, with the token of the Connector.',
+    'Scopes for single requests, all of which `scopes` must list. A request is sent with a token that has only the scopes of its actions. If no pattern matches one of the actions, the request is sent with the token of the Connector.',
     [{ actionPattern: 'generic.get', scopes: ['orders.read'] }],
   ),
   audience: described(

@@ -32,7 +32,7 @@ const KillSwitch = z.strictObject({
 export const GatewaySpec = z.strictObject({
   enforcementLevel: described(
     EnforcementLevelSchema.default('full_enforce'),
-    'Verdicts that the gateway enforces. `monitor` forwards every request and records the verdict that it would have had. `enforce_high_risk` enforces verdicts of policies, on actions of high risk and on unmapped writes. `full_enforce` enforces all.',
+    'Decisions that the gateway enforces. `monitor` forwards every request and records the decision. `enforce_high_risk` enforces the decisions of policies, and all decisions on actions of high risk and on unmapped writes. `full_enforce` enforces all decisions.',
     'full_enforce',
   ),
   defaultDecision: described(
@@ -42,7 +42,7 @@ export const GatewaySpec = z.strictObject({
   ),
   interception: described(
     z.enum(['transparent', 'proxyEnv', 'auto']).default('transparent'),
-    'How the connections of a pod reach its sidecar. `transparent` redirects every connection inside the network namespace of the pod. `proxyEnv` sets proxy variables in the containers, which programs can ignore. `auto` captures pods whose runtime has a Linux kernel, and chooses `proxyEnv` under gVisor if a NetworkPolicy of the installation isolates the pod or `autoAllows` has it; otherwise, and with `hardening: strict`, it refuses the pod.',
+    'How the connections of a pod reach its sidecar. `transparent` redirects every connection inside the network namespace of the pod. `proxyEnv` sets proxy variables in the containers, which programs can ignore. `auto` chooses `transparent` for pods whose runtime has a Linux kernel. Under gVisor, `auto` chooses `proxyEnv` if a NetworkPolicy of the installation isolates the pod or `autoAllows` lists `proxyEnv`. Otherwise, or with `hardening: strict`, `auto` refuses pods under gVisor.',
     'transparent',
   ),
   autoAllows: described(
@@ -79,7 +79,7 @@ export const GatewaySpec = z.strictObject({
   ),
   inbound: described(
     z.enum(['allow', 'deny']).default('allow'),
-    'Connections to governed pods. With `deny` a NetworkPolicy selects pods that are created from then on, so that only the node of a pod, which runs its probes, opens connections to it. The network plugin of the cluster must enforce NetworkPolicies.',
+    'Connections to governed pods. With `deny`, a NetworkPolicy admits connections to a pod only from its node, which runs the probes. The policy covers pods that are created after the change. The network plugin of the cluster must enforce NetworkPolicies.',
     'deny',
   ),
   trust: described(

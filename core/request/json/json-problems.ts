@@ -36,7 +36,7 @@ export function couldBe(key: string, other: string): Refusal {
 export function tooManyKeys(): Refusal {
   return refusal(
     'body_too_large',
-    `an object of the JSON body, together with its parent objects, has more than ${SCAN_BOUNDS.openKeys} keys or ${SCAN_BOUNDS.openKeyChars} characters of keys`,
+    `an object of the JSON body, together with its parent objects, has more than ${SCAN_BOUNDS.openKeys} keys or ${SCAN_BOUNDS.openKeyChars} characters of keys; send fewer or shorter keys`,
   )
 }
 

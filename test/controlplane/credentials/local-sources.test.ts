@@ -218,7 +218,7 @@ describe('a file', () => {
     for (const path of [`${own}/../team-b/token`, `${own}/./token`, `${own}//token`])
       expect(await failure(reading(path))).toContain('no segment . or ..')
     expect(await failure(reading(join(own, 'token'), settings({ fileDirs: [] })))).toContain(
-      'lists no directories for files of credentials (controlPlane.credentialFileDirs)',
+      'lists no directory for credential files (controlPlane.credentialFileDirs)',
     )
   })
 

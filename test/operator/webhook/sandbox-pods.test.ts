@@ -120,7 +120,7 @@ describe('the agent of a pod that agent-sandbox creates', () => {
     const { allowed, refused } = review(world, { name: 'dave', agent: 'payments' })
     expect(allowed).toBe(false)
     expect(refused?.message).toMatch(
-      /chaperone\.dev\/agent\]: only SandboxTemplate research names the agent of its sandboxes, which is research, and this pod states payments; remove the annotation from the SandboxClaim, or set it in the template/,
+      /chaperone\.dev\/agent\]: the agent of this sandbox is research, which only SandboxTemplate research may set, but the pod states payments; remove the annotation from the SandboxClaim, or set it in the template/,
     )
   })
 
