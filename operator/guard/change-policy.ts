@@ -94,7 +94,7 @@ export function podChanges(): Policy {
 }
 
 const KEPT =
-  'metadata: only the injector sets its labels and annotations, and they cannot change while the pod exists'
+  'metadata: only the injector sets labels and annotations of chaperone.dev, and they cannot change while the pod exists'
 const NEW_POD =
   'Change the pod template of the workload, Sandbox or SandboxTemplate, then delete the pod (of a Sandbox: the Sandbox), so that a new pod is created'
 
@@ -107,7 +107,7 @@ function keptMetadata(): Validation {
 
 const LATE = `metadata.annotations[${ANNOTATIONS.gateway}]: the pod has no sidecar, and only a new pod gets one`
 const REPLACE =
-  'Delete the pod, so that its workload creates a governed one; of a warm pool, delete the Sandboxes that no claim has adopted'
+  'Delete the pod, so that its workload creates a governed pod; for a pod of a warm pool, delete the Sandboxes that no claim has adopted'
 
 /** Returns the rule that the Gateway annotation of a pod without a sidecar can be neither added nor changed. */
 function lateGateway(): Validation {

@@ -188,8 +188,8 @@ function rememberSession(sessions: Map<string, Buffer>, key: string, session: Bu
 
 function refusedBy(host: string, address: string, { why, isFinal }: AddressRefusal): ChaperoneError {
   const remedy = isFinal
-    ? 'No setting allows it, because credentials of the machine are kept at such addresses.'
-    : "If this is meant, set allowPrivateAddresses: under upstream of the connector, or on the host's entry in egress.tcp of the gateway."
+    ? 'No setting allows such addresses, because they can serve credentials of the machine.'
+    : "If this address is intended, set allowPrivateAddresses: true under upstream of the connector, or for the host in egress.tcp of the gateway."
   const detail = `${host} resolves to ${address}, ${why}. ${remedy}`
   return new ChaperoneError('address_refused', { detail, extra: { error_type: 'connect' } })
 }

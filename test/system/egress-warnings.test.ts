@@ -39,9 +39,9 @@ const warningsWhen = (what: string, fits: (warnings: readonly string[]) => boole
   })
 
 const LISTED =
-  'Agents requested listed.example:8443. egress.allowedHosts lists listed.example, which covers port 443 only: add listed.example:8443 if they need it.'
+  'Agents requested listed.example:8443, but listed.example in egress.allowedHosts covers port 443 only. If the agents need this port, add listed.example:8443.'
 const WILD =
-  'Agents requested *.wild.example:443. egress.allowedHosts lists *.wild.example:9443, which covers port 9443 only: add *.wild.example:443 if they need it.'
+  'Agents requested *.wild.example:443, but *.wild.example:9443 in egress.allowedHosts covers port 9443 only. If the agents need this port, add *.wild.example:443.'
 
 test('the gateway names entries of allowedHosts that agents used with another port, until they are listed', async () => {
   expect(await warningsWhen('the gateway runs', () => true)).toEqual([])

@@ -82,7 +82,7 @@ export class StreamDeferred extends Error {
   readonly retryAfterS: number
 
   constructor(status: number, retryAfterS: number) {
-    super(`the control plane answered ${status} and admits this gateway later`)
+    super(`the control plane answered ${status}; the gateway connects again later`)
     this.retryAfterS = retryAfterS
   }
 }

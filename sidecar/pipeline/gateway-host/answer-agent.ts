@@ -61,9 +61,9 @@ async function answerOf(exchange: Unowned, reader: BodyReader, context: ToolCont
     return failure(404, 'Not found', 'This host has GET /.well-known/chaperone and POST /mcp.')
   if (raw.method !== 'POST') return failure(405, 'Method not allowed', 'Send JSON-RPC by POST.')
   const bytes = await reader.read(exchange, MAX_BODY_BYTES)
-  if (bytes === null) return failure(413, 'Body too large', `A message has at most ${MAX_BODY_BYTES} bytes.`)
+  if (bytes === null) return failure(413, 'Body too large', `The message is too long. Send at most ${MAX_BODY_BYTES} bytes.`)
   const message = parsed(bytes)
-  if (message === null) return failure(400, 'Bad request', 'The body is not one JSON-RPC 2.0 message.')
+  if (message === null) return failure(400, 'Bad request', 'The body is not one JSON-RPC 2.0 message. Send one message as JSON.')
   if (message.id === undefined) return { status: 202, body: undefined }
   return { status: 200, body: { jsonrpc: '2.0', id: message.id, ...(await rpc(message, context)) } }
 }

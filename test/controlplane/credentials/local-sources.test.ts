@@ -335,7 +335,7 @@ describe('a manifests folder', () => {
     for (const credential of ['env: { name: A }', 'file: { path: /a }', 'exec: { command: a }']) {
       expect(problems(credential)).toEqual([])
       expect(problems(credential, exposure)).toMatchObject([
-        { line: 7, message: expect.stringContaining('the file is a link, so others could choose') },
+        { line: 7, message: expect.stringContaining('the file is a link, so other users could choose') },
       ])
     }
     expect(problems('vault: site', exposure)).toEqual([])
