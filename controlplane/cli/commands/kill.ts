@@ -124,7 +124,7 @@ type Toggled = { readonly active: boolean; readonly scope: string | undefined; r
 function outcome(state: KillState, { active, scope, elapsedMs }: Toggled): readonly string[] {
   if (active && state.nearest !== undefined)
     return [
-      `Kill switch active. Nothing that exists has the scope ${scope ?? 'all'}, so it matches nothing yet.`,
+      `Kill switch active, but without effect so far: nothing that exists has the scope ${scope ?? 'all'}.`,
     ]
   const line = acknowledgement(state, active, elapsedMs)
   if (active || state.released === undefined) return [line]

@@ -48,7 +48,7 @@ export const LIMITS: readonly Limit[] = [
     attacker: 'Program that uses a daemon of the machine (containers, desktop bus, terminal multiplexer)',
     run: 'not protected',
     captured:
-      'partly protected: Unix sockets that exist when the command starts are masked, those of other network namespaces below /run only; not protected: sockets that are created later',
+      'partly protected: Unix sockets that exist when the command starts are masked (those of other network namespaces only below /run); not protected: sockets that are created later',
   },
   {
     attacker: 'Program that changes files which the user runs later (shell profile, hooks, Chaperone itself)',

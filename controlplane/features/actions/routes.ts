@@ -58,7 +58,7 @@ function submissions({ orgId, actions }: ActionRoutesDeps): readonly Route[] {
       method: 'POST',
       path: '/api/v1/actions/batch',
       auth: 'agent',
-      summary: 'Submits up to 20 actions, each decided by itself, without approvals',
+      summary: 'Submits up to 20 actions; each gets its own decision, and no approvals are opened',
       body: BatchBody,
       response: BatchReply,
       handler: async ({ principal, body }) => {
@@ -95,7 +95,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       path: '/api/v1/actions/:actionRequestId/execute',
       auth: 'agent',
       summary:
-        "Executes an allowed action through the agent's gateway, once; pending_approval where the gateway holds it",
+        "Executes an allowed action once through the agent's gateway; returns pending_approval if the gateway requires an approval",
       params: ActionParams,
       body: ExecuteBody,
       response: ExecuteReply,

@@ -85,7 +85,7 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     auth: 'agent_or_admin',
     admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
     summary:
-      'Activates the kill switch for everything or a scope, or lifts those of this API; returns whether a kill switch covers the scope. An agent of a namespace activates it for that namespace, or a scope within it',
+      'Activates a kill switch for everything or for a scope, or lifts the kill switches that this route activated; returns whether a kill switch covers the scope. An agent of a namespace can choose only that namespace or a scope within it',
     body: KillSwitchBody,
     response: KillSwitchReply,
     statuses: [403],

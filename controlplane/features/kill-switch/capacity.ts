@@ -37,7 +37,7 @@ export function makeRoom(
 export function notStored(pending: readonly KillAnnouncement[], id: string): string {
   const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)
   return [
-    'The kill switch is in force on connected gateways, but is not stored yet: gateways of other replicas do not have it.',
+    'The kill switch is in force on the gateways that are connected to this replica, but it is not stored yet, so gateways of other replicas do not have it.',
     pending.length > 1 ? `${pending.length} kill switches of this replica are not stored yet.` : '',
     isLost ? NOT_KEPT : KEPT,
   ]

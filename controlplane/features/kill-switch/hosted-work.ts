@@ -51,7 +51,7 @@ function noteOf(reports: readonly HostedWorkReport[]): string {
   const unidentified = sum(reports, (report) => report.unidentified)
   return [
     since === undefined
-      ? 'No connected gateway reports what it started at providers.'
+      ? 'No connected gateway reports work that agents started at providers.'
       : `The list omits work from before the last start of each gateway (the latest start was at ${since}).`,
     ...(dropped === 0
       ? []

@@ -146,7 +146,7 @@ function objectRoutes({ manifests }: OperatorRouteDeps): readonly Route[] {
         const isNamed = kind === params.kind && metadata.name === params.name
         if (!isNamed || (metadata.namespace ?? 'default') !== params.namespace) {
           throw new ChaperoneError('validation', {
-            detail: 'The path and the resource name different objects. Make them agree.',
+            detail: 'The path and the body name different objects. Name the same object in both.',
           })
         }
         return manifests.put(body)

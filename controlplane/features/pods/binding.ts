@@ -124,7 +124,7 @@ async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Want
   if (!(await isAgentServed(q, agent.gatewayId, agent.name))) return
   const present = await getGateway(q, agent.gatewayId)
   throw forbidden(
-    `Agent ${agent.name} runs under Gateway ${present?.name} already, as ${workloads.join(', ')}, and pod ${pod.name} is of another workload under Gateway ${gateway.name}. Give one of them another agent name with the annotation chaperone.dev/agent, or the same Gateway.`,
+    `Agent ${agent.name} runs under Gateway ${present?.name} already, as ${workloads.join(', ')}, and pod ${pod.name} is of another workload under Gateway ${gateway.name}. Give one of the workloads another agent name with the annotation chaperone.dev/agent, or give both the same Gateway.`,
   )
 }
 

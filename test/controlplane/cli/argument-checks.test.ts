@@ -34,7 +34,7 @@ const WRONG: ReadonlyArray<readonly [args: readonly string[], problem: string]> 
   [['approvals', 'ls', 'apv_1'], 'The argument apv_1 is not expected.'],
   [['approvals', 'approve', 'apv_1', '--for', '2h'], 'Give --for one of 15m, 1h, today'],
   [['approvals', 'approve', 'apv_1', '--uses', '3'], 'add --for'],
-  [['approvals', 'deny', 'apv_1', '--for', '1h'], '--for belongs to approve.'],
+  [['approvals', 'deny', 'apv_1', '--for', '1h'], '--for can be used only with approve.'],
   [['audit'], 'Give one of export.'],
   [['audit', 'print'], 'audit print is not one of export.'],
   [['audit', 'export', '--from', 'yesterday'], '--from yesterday is not a time with its zone'],

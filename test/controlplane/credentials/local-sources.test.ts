@@ -94,7 +94,7 @@ describe('a command', () => {
       credential({ clientKeyData: CANARY }),
       credential({ token: CANARY }).replace('/v1', '/v1alpha1'),
     ])
-      expect(await failure(print(wrong))).toContain('/bin/sh printed JSON that is no ExecCredential')
+      expect(await failure(print(wrong))).toContain('/bin/sh printed JSON that is not an ExecCredential')
   })
 
   test('gets the variables of its manifest, of the user and of client-go, and no others', async () => {

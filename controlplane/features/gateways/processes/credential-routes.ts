@@ -17,7 +17,7 @@ export function credentials({ credentials: service, library }: Deps): Route {
     method: 'POST',
     path: SYNC_PATHS.credentials,
     auth: 'gateway',
-    summary: 'Has a short-lived credential replaced that the upstream refused with 401',
+    summary: 'Replaces a short-lived credential that the upstream refused with 401',
     body: RefreshCredentialBody,
     response: RefreshCredentialReply,
     handler: async ({ principal, body }) => {

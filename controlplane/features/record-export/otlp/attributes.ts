@@ -133,7 +133,7 @@ const REQUEST: readonly Attribute[] = [
   },
   {
     name: 'chaperone.overhead_ms',
-    meaning: 'the part of the gateway (double)',
+    meaning: 'milliseconds that the gateway itself added (double)',
     value: ({ overhead_ms }) => overhead_ms,
     isDouble: true,
   },
