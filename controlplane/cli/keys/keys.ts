@@ -23,7 +23,8 @@ export const keys: Command = {
   details:
     'rotate adds a key to the master key file, encrypts every stored secret with the new key, and then removes the\n' +
     'former key from the file. The command works whether Chaperone runs or not; after an interruption, run it again. Keep a copy of the\n' +
-    'file from before and after the rotation: a backup can be restored only with the keys of its time. Refused inside chaperone run --capture. In a cluster: kubectl chaperone keys.',
+    'file from before and after the rotation: a backup can be restored only with the keys of its time.\n' +
+    'Refused inside chaperone run --capture. In a cluster: kubectl chaperone keys.',
   maxArguments: 1,
   options: {},
   examples: [
