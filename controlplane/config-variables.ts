@@ -42,7 +42,7 @@ export const CONFIG_VARIABLES = {
   DATABASE_CA_FILE: {
     fallback: 'public roots, with `sslmode` in the URL',
     meaning:
-      'Certificate authority of the PostgreSQL server (PEM): the server certificate and its host name are verified; with `sslmode=verify-ca` in the URL only the certificate. Read again for every connection',
+      'Certificate authority of the PostgreSQL server (PEM): the certificate and the host name of the server are verified; with `sslmode=verify-ca` in the URL, only the certificate is verified. The file is read again for every connection',
   },
   DATABASE_CERT_FILE: {
     fallback: 'none',
@@ -57,7 +57,7 @@ export const CONFIG_VARIABLES = {
   MASTER_KEY_FILE: {
     fallback: 'required',
     meaning:
-      'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it. `chaperone keys rotate` adds and removes lines',
+      'File with 32 random bytes as base64 or hex, with which stored credentials are encrypted. `chaperone keys rotate` adds and removes lines',
   },
   MASTER_KEY: { fallback: 'none', meaning: 'The master key itself, where a file is not possible' },
   TLS_HOSTS: {
@@ -68,7 +68,7 @@ export const CONFIG_VARIABLES = {
   TLS_CERT_FILE: {
     fallback: 'none',
     meaning:
-      'File with your own certificate (PEM) for HTTPS; the control plane reads it again every hour. With `TLS_HOSTS`, clients receive it that request one of its host names other than those of `TLS_HOSTS`',
+      'File with your own certificate (PEM) for HTTPS; the control plane reads it again every hour. With `TLS_HOSTS`, this certificate is used only for those of its host names that `TLS_HOSTS` does not list',
   },
   TLS_KEY_FILE: { fallback: 'none', meaning: 'File with the private key of `TLS_CERT_FILE` (PEM)' },
   PUBLIC_URL: {
@@ -234,7 +234,7 @@ export const CONFIG_VARIABLES = {
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',
     meaning:
-      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded: the member `resource` of every log line. A value with an error is ignored',
+      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded, which every log line has in its member `resource`. A value with an error is ignored',
   },
   LOG_LEVEL: {
     fallback: '`info`',

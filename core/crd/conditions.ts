@@ -6,10 +6,12 @@ export const CONDITIONS = {
   /** Accepted: the object is valid by itself, and the control plane stores it. */
   Accepted: {
     Accepted: 'the object is in force as written',
-    Invalid: 'the spec is invalid; the message states the problem, its correction and the version that is in force',
+    Invalid:
+      'the spec is invalid; the message states the problem, its correction and the version that is in force',
     TestsFailed: 'a test of the policy fails; the message states the version that is in force',
     Conflict: 'another object already owns a resource that this object claims, such as a host',
-    RefsNotResolved: 'the object has no effect, because a reference is not resolved; see the condition ResolvedRefs',
+    RefsNotResolved:
+      'the object has no effect, because a reference is not resolved; see the condition ResolvedRefs',
     Pending: 'the control plane has not received the object yet; its last known state stays in force',
   },
   /** ResolvedRefs: all referenced objects exist, and admit the object. */
@@ -31,7 +33,8 @@ export const CONDITIONS = {
    */
   Programmed: {
     Programmed: 'the control plane publishes this generation of the object to its gateways',
-    NotAccepted: 'the control plane does not publish this generation of the object; see the condition Accepted',
+    NotAccepted:
+      'the control plane does not publish this generation of the object; see the condition Accepted',
     Pending: 'the control plane has not received this generation of the object yet',
   },
   /** Ready: the conditions Accepted, ResolvedRefs and Programmed are true. */

@@ -18,7 +18,7 @@ const headerName = z
 export const AuthSpec = z.strictObject({
   type: described(
     z.enum(['bearer', 'token', 'basic', 'header', 'none']),
-    'Form of the credential. `bearer` and `token`: scheme of `Authorization`. `basic`: Basic authentication. `header`: value of the header that `header` names. `none`: requests leave without a credential.',
+    'Form of the credential in requests. `bearer` and `token`: the header `Authorization` with this scheme. `basic`: Basic authentication. `header`: the header that the field `header` names. `none`: requests are sent without a credential.',
     'header',
   ),
   header: described(
@@ -28,7 +28,7 @@ export const AuthSpec = z.strictObject({
   ),
   username: described(
     z.string().max(256).optional(),
-    'User name of type `basic`. If absent, the credential itself is `user:password`, or a key that is sent in place of the user name.',
+    'User name for type `basic`. If absent, the credential is either `user:password`, or a key that is sent as the user name.',
     'deploy',
   ),
 })

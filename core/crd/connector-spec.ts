@@ -37,7 +37,7 @@ const Upstream = z.strictObject({
 export const ConnectorSpec = z.strictObject({
   type: described(
     ConnectorType,
-    'Connector type: the provider whose requests are named (`codehost` GitHub, `llm_a` OpenAI, `llm_b` Anthropic, `llm_c` Gemini, `payments` Stripe, `chat` Slack), or `mcp`, `generic` and `webhook` for other servers.',
+    'Type of the connector: the provider of the API (`codehost` GitHub, `llm_a` OpenAI, `llm_b` Anthropic, `llm_c` Gemini, `payments` Stripe, `chat` Slack), or `mcp`, `generic` and `webhook` for other servers.',
     'codehost',
   ),
   gatewayRefs: described(
@@ -56,10 +56,14 @@ export const ConnectorSpec = z.strictObject({
     'Ports at which the Connector owns its hosts.',
     [443, 8443],
   ),
-  auth: described(AuthSpec.optional(), 'Form of the credential in requests. If absent, the form of the type.', {
-    type: 'header',
-    header: 'X-API-Key',
-  }),
+  auth: described(
+    AuthSpec.optional(),
+    'Form of the credential in requests. If absent, the form of the type.',
+    {
+      type: 'header',
+      header: 'X-API-Key',
+    },
+  ),
   credential: described(
     CredentialSpec.optional(),
     'Credential that the gateway adds to allowed requests. Agents never receive it. If absent, allowed requests are refused, unless `auth.type` is `none`.',
@@ -71,7 +75,7 @@ export const ConnectorSpec = z.strictObject({
       .strictObject({
         mode: described(
           TlsMode.default('intercept'),
-          '`intercept` terminates TLS and reads requests. `passthrough` forwards the connection unread as the action `TYPE.tunnel.open`, without a credential.',
+          '`intercept` terminates TLS and reads requests. `passthrough` forwards the connection without reading it, as the action `TYPE.tunnel.open` and without a credential.',
           'passthrough',
         ),
       })

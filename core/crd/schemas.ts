@@ -26,7 +26,7 @@ const PermissionRule = z.strictObject({
   connectorType: described(ConnectorType, 'Connector type of the actions.', 'codehost'),
   actionPattern: described(
     PermissionPatternSchema,
-    'Action name, prefix of action names with `*` at the end, or `effect:` and an effect class. Exact names come before prefixes, and longer prefixes before shorter ones.',
+    'Action name, prefix of action names with `*` at the end, or `effect:` and an effect class. Exact names take precedence over prefixes, and longer prefixes over shorter ones.',
     'codehost.issue.*',
   ),
   decision: described(RuleDecisionSchema, 'Decision for these actions.', 'allow'),

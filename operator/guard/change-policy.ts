@@ -96,7 +96,7 @@ export function podChanges(): Policy {
 const KEPT =
   'metadata: only the injector sets labels and annotations of chaperone.dev, and they cannot change while the pod exists'
 const NEW_POD =
-  'Change the pod template of the workload, Sandbox or SandboxTemplate, then delete the pod (of a Sandbox: the Sandbox), so that a new pod is created'
+  'Change the pod template of the workload, Sandbox or SandboxTemplate, then delete the pod (for a Sandbox, delete the Sandbox), so that a new pod is created'
 
 function keptMetadata(): Validation {
   return {
@@ -127,7 +127,7 @@ function newImage(list: 'containers' | 'initContainers'): Validation {
     'c.?securityContext.?runAsUser.hasValue() || object.spec.?securityContext.?runAsUser.hasValue()'
   return demand(
     `${now}.all(c, ${before}.exists(o, o.name == c.name && o.?image.orValue('') == c.?image.orValue('')) || ${hasUser})`,
-    `spec.${list}[*].image: a container without a numeric runAsUser keeps its image while its pod runs, because the image may choose the user of the proxy; set securityContext.runAsUser in the workload, or restart the pod with the new image`,
+    `spec.${list}[*].image: the image of a container without a numeric runAsUser cannot change while its pod runs, because the new image may choose the user of the proxy; set securityContext.runAsUser in the workload, or restart the pod with the new image`,
   )
 }
 

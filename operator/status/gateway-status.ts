@@ -291,7 +291,10 @@ function warningVerdict(processes: readonly GatewayProcess[]): Verdict | null {
 
 function floorVerdict({ belowFloor }: GatewayFacts): Verdict {
   if (belowFloor.length === 0)
-    return verdict('FloorApplied', 'False', ['AboveFloors', 'no field of the spec is weaker than the minimum of this installation'])
+    return verdict('FloorApplied', 'False', [
+      'AboveFloors',
+      'no field of the spec is weaker than the minimum of this installation',
+    ])
   const text = `the minimum of this installation is in force instead of the spec: ${belowFloor.map(floorText).join('; ')}`
   return verdict('FloorApplied', 'True', ['BelowFloor', text])
 }

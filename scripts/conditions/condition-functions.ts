@@ -8,7 +8,8 @@ export type FunctionText = {
 /** Descriptions of the functions by name, in the order of the page. */
 export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
   has: {
-    content: 'Whether a field exists. An unknown fact exists, but a condition that reads the fact has no value.',
+    content:
+      'Whether a field exists. An unknown fact exists, but a condition that reads the fact has no value.',
     example: '!has(parameters.sha)',
   },
   size: { content: 'Characters, bytes, elements or keys.', example: 'size(parameters.labels) == 2' },
@@ -23,7 +24,8 @@ export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
   upperAscii: { content: 'Text in upper case, ASCII only.', example: '"main".upperAscii() == "MAIN"' },
   trim: { content: 'Text without white space at both ends.', example: '" main ".trim() == "main"' },
   indexOf: {
-    content: 'First position of a text within a text, optionally searched from a given position; -1 if the text does not occur.',
+    content:
+      'First position of a text within a text, optionally searched from a given position; -1 if the text does not occur.',
     example: '"a/b/c".indexOf("/", 2) == 3',
   },
   lastIndexOf: {

@@ -82,7 +82,8 @@ export function assertToken(request: ApiRequest, token: string): void {
   const given = /^bearer +(\S+) *$/i.exec(headerOf(request.headers, 'authorization') ?? '')?.[1] ?? ''
   if (timingSafeEqual(sha256(given), sha256(token))) return
   throw new ChaperoneError('unauthorized', {
-    detail: 'Send the header Authorization: Bearer TOKEN with the token in the file that INTERNAL_TOKEN_FILE names.',
+    detail:
+      'Send the header Authorization: Bearer TOKEN with the token in the file that INTERNAL_TOKEN_FILE names.',
   })
 }
 

@@ -337,7 +337,9 @@ describe('the command line', () => {
       code: 4,
       stderr: expect.stringContaining('No running pod or its claim is called claim:none'),
     })
-    expect(claim.stdout).toMatch(/^Kill switch active, but without effect so far: nothing that exists has the scope claim:none/)
+    expect(claim.stdout).toMatch(
+      /^Kill switch active, but without effect so far: nothing that exists has the scope claim:none/,
+    )
     await cli(['kill', 'off', '--scope', 'claim:none'])
   })
 

@@ -55,7 +55,7 @@ export const kill: Command = {
   summary: 'Activate or lift the kill switch, for all agents or for a scope',
   usage: ['kill on [--scope SCOPE] [--reason TEXT]', 'kill off [--scope SCOPE]', 'kill status'],
   details:
-    'An active kill switch refuses new requests, ends held ones, and closes open streams and tunnels.\n' +
+    'An active kill switch refuses new requests, ends held requests, and closes open streams and tunnels.\n' +
     'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, namespace:NAME, claim:NAME, pod:NAME, or the\n' +
     'name of an agent, a connector or a gateway.\n' +
     'A scope that names no agent, connector or gateway is activated too, with a warning and exit code 4.\n' +

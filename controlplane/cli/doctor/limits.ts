@@ -68,7 +68,7 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Repository that contains a data folder',
-    run: 'protected: the folder is ignored before "chaperone trust DIR", and its server gets no token before the server proves that it has the installation key in your home folder',
+    run: 'protected: the folder is ignored until you run "chaperone trust DIR", and its server gets no token until the server proves that it has the installation key in your home folder',
     captured: 'protected',
   },
   {

@@ -66,7 +66,7 @@ function audit({ auditReading }: OrgRoutesDeps): Route {
     path: '/api/v1/audit/events',
     auth: 'agent',
     summary:
-      "Lists the agent's own events, newest first; with the capability audit:read all events (of its namespace for an agent of a namespace)",
+      "Lists the agent's own events, newest first. With the capability audit:read, lists all events; for an agent of a namespace, all events of that namespace",
     query: AuditQuery,
     response: AuditReply,
     handler: async ({ principal, query }) => {

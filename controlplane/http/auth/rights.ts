@@ -92,7 +92,8 @@ export async function requireAdditionalRight(
   right: Right,
   { given, isNamespaced }: { readonly given: Namespaces; readonly isNamespaced: boolean },
 ): Promise<Namespaces> {
-  if (principal.kind !== 'user') throw new ChaperoneError('forbidden', { detail: 'This request requires a user.' })
+  if (principal.kind !== 'user')
+    throw new ChaperoneError('forbidden', { detail: 'This request requires a user.' })
   const { namespaces } = await requireRight(principal, right, isNamespaced)
   if (given === 'all' || namespaces === 'all') return given === 'all' ? namespaces : given
   return new Set([...given].filter((name) => namespaces.has(name)))

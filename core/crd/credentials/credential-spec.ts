@@ -34,7 +34,7 @@ export const CredentialSpec = z.strictObject({
   ),
   vault: described(
     dns1123.optional(),
-    'Name of a credential in the encrypted store of the control plane, which `chaperone credential set NAME` and the Connectors page fill. On one machine only; in a cluster use `secretRef`.',
+    'Name of a credential in the encrypted store of the control plane. `chaperone credential set NAME` and the Connectors page store the credential. On one machine only; in a cluster use `secretRef`.',
     'codehost',
   ),
   env: described(

@@ -13,7 +13,8 @@ export const OAUTH2_RULES: ReadonlyArray<SpecRule<CredentialShape>> = [
   {
     cel: '!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.scopesByAction.all(rule, rule.scopes.all(scope, scope in self.credential.oauth2.scopes))',
     path: ['credential', 'oauth2', 'scopesByAction'],
-    message: 'must have only scopes that the field scopes of the Connector lists; add the missing scopes to that field',
+    message:
+      'must have only scopes that the field scopes of the Connector lists; add the missing scopes to that field',
     holds: ({ credential }) =>
       credential?.oauth2?.scopesByAction.every((rule) =>
         rule.scopes.every((scope) => credential.oauth2?.scopes.includes(scope)),

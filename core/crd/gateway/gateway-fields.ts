@@ -66,7 +66,7 @@ export const GATEWAY_FIELDS = {
       .strictObject({
         requestsPerMinute: described(
           z.int().min(1).max(1_000_000).default(120),
-          'Requests of one agent in a minute, over all gateway processes together. Each SandboxClaim of an agent has the whole limit for itself. Further requests are refused with 429.',
+          'Requests of one agent in a minute, over all gateway processes together. Each SandboxClaim of an agent has a limit of its own. Further requests are refused with 429.',
           600,
         ),
       })

@@ -69,7 +69,7 @@ export const GatewaySpec = z.strictObject({
   ),
   refusalDetail: described(
     RefusalDetail.default('full'),
-    'Detail of refusals by a rule, an approver or a kill switch. With `brief`, agents receive only that the request was refused, whom to ask, and the id. Users find the reason by that id. Decisions of `/api/v1/actions` have the reason and the rules in either case.',
+    'Detail of refusals by a rule, an approver or a kill switch. With `brief`, an agent learns only that its request was refused, whom to ask, and an id with which users find the reason. Decisions of `/api/v1/actions` always have the reason and the rules.',
     'brief',
   ),
   hardening: described(
@@ -119,12 +119,12 @@ export const GatewaySpec = z.strictObject({
       .strictObject({
         allowServiceAccountToken: described(
           z.boolean().default(false),
-          'Whether governed pods keep a ServiceAccount token for the Kubernetes API. Otherwise none is mounted, and pods that project one are refused.',
+          'Whether governed pods keep a ServiceAccount token for the Kubernetes API. Otherwise no token is mounted, and pods that project such a token are refused.',
           true,
         ),
         startOnlyWithRules: described(
           z.boolean().default(false),
-          'Whether the containers of governed pods wait until the sidecar has the rules of the Gateway. Otherwise they start after 30 s without rules, and their requests are refused with 503 until the control plane answers.',
+          'Whether the containers of governed pods wait until the sidecar has the rules of the Gateway. Otherwise the containers start after 30 s even without rules, and their requests are refused with 503 until the control plane answers.',
           true,
         ),
         seccompProfile: described(
@@ -134,7 +134,7 @@ export const GatewaySpec = z.strictObject({
             .max(255)
             .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
             .optional(),
-          'Seccomp profile (`localhostProfile`) of governed pods: a file below the seccomp folder of the kubelet on every node. It should be the default profile of the container runtime without `AF_VSOCK`. Otherwise pods have `RuntimeDefault`.',
+          'Seccomp profile (`localhostProfile`) of governed pods: a file below the seccomp folder of the kubelet on every node. The file should be the default profile of the container runtime without `AF_VSOCK`. If absent, pods have the profile `RuntimeDefault`.',
           'profiles/agent.json',
         ),
       })

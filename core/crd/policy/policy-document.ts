@@ -73,7 +73,7 @@ export const PolicyDocument = z.strictObject({
   scope: described(PolicyScope.prefault({}), 'Actions that the policy decides on; all lists must match.'),
   grants: described(
     z.enum(['allowed', 'restricted']).optional(),
-    'Right that an approver needs to also approve later requests like the one that they approve (a grant). With `allowed`, the right to answer approvals is enough. With `restricted`, the default, the approver also needs the right to write permissions.',
+    'Right that an approver needs to make a grant, which also approves later requests of the same kind. With `allowed`, the right to answer approvals is enough. With `restricted`, the default, the approver also needs the right to write permissions.',
     'allowed',
   ),
   rules: z.array(PolicyRule).min(1).max(128),

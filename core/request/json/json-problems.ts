@@ -43,7 +43,7 @@ export function tooManyKeys(): Refusal {
 export function tooMuchKept(key: string): Refusal {
   return refusal(
     'body_too_large',
-    `the fields of the JSON body that rules read, such as "${key}", have more than ${SCAN_BOUNDS.keptBytes} bytes, ${MAX_JSON_NODES} objects, lists and keys or ${MAX_JSON_COMMAS} elements`,
+    `the fields of the JSON body that rules read, such as "${key}", have more than ${SCAN_BOUNDS.keptBytes} bytes, ${MAX_JSON_NODES} objects, lists and keys or ${MAX_JSON_COMMAS} elements; send a smaller body`,
   )
 }
 

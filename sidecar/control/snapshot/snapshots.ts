@@ -83,7 +83,10 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
    */
   function logFailure(err: unknown, version: number, failures: number): void {
     const isOrdinary = failures === 1 && err instanceof SectionReplaced
-    deps.log[isOrdinary ? 'debug' : 'warn']({ err, version }, 'sections of the configuration cannot be fetched; retrying')
+    deps.log[isOrdinary ? 'debug' : 'warn'](
+      { err, version },
+      'sections of the configuration cannot be fetched; retrying',
+    )
   }
 
   function refuse(version: number, error: SectionIndexRefused): void {

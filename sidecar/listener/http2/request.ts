@@ -101,7 +101,8 @@ function pseudoProblem(
 ): string | null {
   if (method === 'CONNECT')
     return 'CONNECT and WebSocket over HTTP/2 are not supported; use HTTP/1.1 for both'
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method)) return 'the method contains a character that is not allowed'
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method))
+    return 'the method contains a character that is not allowed'
   if (!/^(?:\/[\x21-\x7e]*|\*)$/.test(target)) return 'the path must start with "/" and be percent-encoded'
   return given === scheme ? null : `the :scheme must be ${scheme} on this connection`
 }

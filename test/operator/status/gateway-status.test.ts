@@ -42,7 +42,9 @@ describe('the status', () => {
     const status = planStatus('Gateway', mild, ofGateway({ belowFloor: below }))
     expect(status.conditions?.find(({ type }) => type === 'FloorApplied')).toMatchObject({
       ...{ status: 'True', reason: 'BelowFloor' },
-      message: expect.stringContaining('spec.enforcementLevel is monitor, which is weaker than the minimum floors.enforcementLevel'),
+      message: expect.stringContaining(
+        'spec.enforcementLevel is monitor, which is weaker than the minimum floors.enforcementLevel',
+      ),
     })
     expect(() => GatewayStatus.parse(status)).not.toThrow()
     expect(conditionsOf(planStatus('Gateway', mild, facts()))).toContain('FloorApplied=False/AboveFloors')

@@ -74,7 +74,9 @@ describe('under the rules of the first start', () => {
           audit: { requested: { resource: { target } } },
         },
       ])
-      expect(world.records[0]?.why?.reason).toContain(`a ${one.kind} that another agent created at the provider`)
+      expect(world.records[0]?.why?.reason).toContain(
+        `a ${one.kind} that another agent created at the provider`,
+      )
     },
   )
 

@@ -1,5 +1,4 @@
 import type { ActionSpec } from '../../../../core/action/spec.ts'
-import { OUTCOME } from '../../../../core/decision/vocabulary.ts'
 import type { DecisionView } from '../../../../core/wire/v1.ts'
 import { newId } from '../../../crypto/ids.ts'
 import { rateLimited } from '../../../rate-limited.ts'

@@ -79,7 +79,8 @@ export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
 
 /** Returns the rules that hold the request. Throws `conflict` if the requested grant cannot cover the request. */
 function coverable({ kind, card }: ApprovalRow, { target }: GrantRequest): HeldBy {
-  const obstacle = kind === 'hold' ? grantObstacle(card) : 'Grants are possible only for requests through a gateway.'
+  const obstacle =
+    kind === 'hold' ? grantObstacle(card) : 'Grants are possible only for requests through a gateway.'
   if (obstacle !== null || card.held_by === undefined)
     throw refused(obstacle ?? 'No rule holds this request.')
   if (card.access_request === true && card.target === null && target === 'same') throw refused(NO_TARGET)
@@ -131,7 +132,7 @@ function notPermitted(): ChaperoneError {
 function notInEveryGroup(): ChaperoneError {
   return new ChaperoneError('forbidden', {
     detail:
-      'You cannot make a grant, because you are not in the approver groups of every policy that holds this request. Answer without a grant, or leave the grant to a user who is.',
+      'You cannot make a grant, because you are not in the approver groups of every policy that holds this request. Answer without a grant, or leave the grant to a user who is in all of these groups.',
   })
 }
 

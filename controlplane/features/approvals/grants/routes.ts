@@ -16,7 +16,8 @@ export function createGrantRoutes({ approvals }: { readonly approvals: Approvals
       path: '/api/dashboard/grants',
       auth: 'approvals/get',
       isNamespaced: true,
-      summary: 'Lists grants, newest first. A grant is the answer of an approver that also approves later requests',
+      summary:
+        'Lists grants, newest first. A grant is the answer of an approver that also approves later requests',
       response: GrantList,
       handler: async ({ namespaces }) => ({ grants: (await approvals.grants(namespaces)).map(grantView) }),
     }),

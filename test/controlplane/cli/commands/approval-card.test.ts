@@ -33,7 +33,9 @@ describe('the card of the command line', () => {
   })
 
   test('states that no request waits for an access request', () => {
-    expect(lines({ access_request: true }).join('\n')).toContain('  access      The agent asks for access; no request is held.')
+    expect(lines({ access_request: true }).join('\n')).toContain(
+      '  access      The agent asks for access; no request is held.',
+    )
     expect(lines({}).join('\n')).not.toContain('The agent asks for access; no request is held.')
   })
 

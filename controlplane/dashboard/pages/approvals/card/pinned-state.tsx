@@ -25,7 +25,8 @@ const FIXED_BY: Readonly<Record<string, string>> = {
 }
 
 function PinValue({ pin: { value, fixed_by } }: { readonly pin: PinView }) {
-  if (value === null) return 'not pinned, because the state could not be read. The state can change after the approval.'
+  if (value === null)
+    return 'not pinned, because the state could not be read. The state can change after the approval.'
   return (
     <>
       <code>
