@@ -206,7 +206,7 @@ const ISOLATED =
 const AUTO =
   'interception auto chose proxyEnv for pods under gVisor: programs that ignore the proxy variables are not governed; enable networkPolicy.proxyEnv of the chart, or use transparent on nodes with net-raw = "true"'
 const UNKNOWN_USER =
-  'image user unknown: pods have containers without a numeric runAsUser, and traffic of an image that runs as the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening: strict requires'
+  'image user unknown: pods have containers without a numeric runAsUser, and traffic of an image that runs as the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening strict requires'
 const VSOCK =
   'vsock: the default seccomp profile of older container runtimes admits AF_VSOCK, which reaches the hypervisor of the node; set spec.agents.seccompProfile'
 const ADMITTING_INBOUND =

@@ -68,7 +68,7 @@ test('an approver makes, reads and revokes a grant with the command line, whose 
   const grant = grantIn(made)
   expect(made).toContain(`${id} is approved.`)
   expect(made).toMatch(
-    /^Grant grt_\w+ approves 2 more requests of dev with codehost\.pr\.merge on acme\/site until \S+, with the same number and any other parameters, body and query\. chaperone approvals revoke grt_\w+ ends it\.$/m,
+    /^Grant grt_\w+ approves 2 more requests of dev with codehost\.pr\.merge on acme\/site until \S+, with the same number and any other parameters, body and query\. To end the grant, run chaperone approvals revoke grt_\w+\.$/m,
   )
   expect((await held).status).toBe(200)
   expect((await merge(7)).status).toBe(200)

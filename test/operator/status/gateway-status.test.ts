@@ -88,7 +88,7 @@ describe('the status', () => {
     const before = { pods: { admittingInbound: new Set(['team/old', 'team/first']) } }
     const inward = planStatus('Gateway', gateway({ inbound: 'deny' }), ofGateway(before))
     expect(conditionsOf(inward)).toContain('BypassPossible=True/PodsAdmitInbound')
-    expect(messageOf(inward, 'BypassPossible')).toMatch(/restart them: team\/first, team\/old$/)
+    expect(messageOf(inward, 'BypassPossible')).toMatch(/restart the pods: team\/first, team\/old$/)
     const outward = planStatus('Gateway', gateway(), ofGateway(before))
     expect(conditionsOf(outward)).toContain('BypassPossible=False/NoneKnown')
     const conditions = ['BypassDetected', 'BypassDetected/ProxyUser']

@@ -148,7 +148,7 @@ describe('the agent of a pod that agent-sandbox creates', () => {
     const { allowed, refused } = review(world, { ...asked, running: [DEPLOYED] })
     expect(allowed).toBe(false)
     expect(refused?.message).toMatch(
-      /agent team\/payments belongs to StatefulSet payments \(pod payments-1\), and Sandbox/,
+      /agent team\/payments belongs to StatefulSet payments \(pod payments-1\), so Sandbox/,
     )
     expect(refused?.message).toContain('set another agent name in the pod template of Sandbox')
   })
