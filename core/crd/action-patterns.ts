@@ -15,7 +15,7 @@ export const PatternSchema = text.refine(
 
 /** Action pattern of a permission: a name, a prefix and `*`, or `effect:CLASS`. */
 export const PermissionPatternSchema = text.refine(isPermissionPattern, {
-  error: `must have one of these effect classes after ${EFFECT_PREFIX} ${EFFECT_CLASSES.join(', ')}`,
+  error: `must have, directly after ${EFFECT_PREFIX}, one of the effect classes ${EFFECT_CLASSES.join(', ')}`,
 })
 
 export function isPermissionPattern(pattern: string): boolean {

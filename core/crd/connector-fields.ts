@@ -23,7 +23,7 @@ export const AuthSpec = z.strictObject({
   ),
   header: described(
     headerName.optional(),
-    'Name of the header that carries the credential. Required for, and used by, type `header`.',
+    'Name of the header that carries the credential, for type `header` only, which requires it.',
     'X-API-Key',
   ),
   username: described(
@@ -60,7 +60,7 @@ export const UserRowSpec = z.strictObject({
   ),
   effect: described(
     z.enum(['read', 'compute', 'write']),
-    'Effect of the action. `read` changes nothing, `compute` costs but changes nothing, `write` is the rest.',
+    'Effect of the action. `read` changes nothing, `compute` costs but changes nothing, `write` is everything else.',
     'write',
   ),
   risk: described(z.enum(['low', 'medium', 'high']), 'Risk of the action.', 'medium'),

@@ -42,7 +42,7 @@ export const ConnectorSpec = z.strictObject({
   ),
   gatewayRefs: described(
     GatewayRefs.optional(),
-    'Gateways that may use the Connector and its credential. If absent, all Gateways of the namespace may use it.',
+    'Gateways that may use the Connector and its credential. If absent, all Gateways of the namespace may use them.',
     [{ name: 'default' }],
   ),
   domains: described(

@@ -24,7 +24,7 @@ export const hostAndPort = z
   .max(260)
   .regex(
     /^(\*\.)?[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[1-9][0-9]{0,4})?$|^\[[0-9a-fA-F:.]+\](:[1-9][0-9]{0,4})?$|^[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*$/,
-    'a host name such as api.example.com, with a port such as :8443 for any but 443',
+    'a host name such as api.example.com, with a port such as :8443 if it is not 443',
   )
 
 /** Path without a query. Segments are literal and need no percent-encoding; dot segments are invalid. */

@@ -264,7 +264,7 @@ export const PERMISSION_RULES: SpecRules<PermissionShape> = {
     {
       cel: `self.rules.all(rule, !rule.actionPattern.startsWith('${EFFECT_PREFIX}') || rule.actionPattern in [${EFFECTS}])`,
       path: ['rules'],
-      message: `actionPattern must have one of these effect classes after ${EFFECT_PREFIX} ${EFFECT_CLASSES.join(', ')}`,
+      message: `actionPattern must have, directly after ${EFFECT_PREFIX}, one of the effect classes ${EFFECT_CLASSES.join(', ')}`,
       holds: ({ rules }) => rules.every(({ actionPattern }) => isPermissionPattern(actionPattern)),
     },
   ],

@@ -20,7 +20,7 @@ export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: A
   const { kind, reaches } = byProvider
   const { allow, deny = [] } = bound.entry.providerTools ?? NO_TOOLS
   if (includes(deny, kind)) {
-    const remedy = `Connector "${bound.entry.name}" denies it in providerTools.deny. Remove the field from the request.`
+    const remedy = `Connector "${bound.entry.name}" denies "${kind}" in providerTools.deny. Remove the field from the request.`
     return against(snapshot, `${nameReason} ${remedy}`)
   }
   const isAllowed = includes(allow, kind)

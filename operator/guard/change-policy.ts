@@ -76,7 +76,7 @@ export function podChanges(): Policy {
     validations: [
       demand(
         `${NEW_PROXY}.map(c, c.image) == ${OLD_PROXY}.map(c, c.image)`,
-        'spec.initContainers[*].image: the image of the sidecar cannot be changed; restart the workload to get the current one',
+        'spec.initContainers[*].image: the image of the sidecar cannot be changed; restart the workload to get the current image',
       ),
       demand(
         `${NEW_PROXY}.map(c, c.?resources) == ${OLD_PROXY}.map(c, c.?resources)`,
@@ -105,7 +105,7 @@ function keptMetadata(): Validation {
   }
 }
 
-const LATE = `metadata.annotations[${ANNOTATIONS.gateway}]: the pod has no sidecar, and only a new pod gets one`
+const LATE = `metadata.annotations[${ANNOTATIONS.gateway}]: the pod has no sidecar, and only a new pod gets a sidecar`
 const REPLACE =
   'Delete the pod, so that its workload creates a governed pod; for a pod of a warm pool, delete the Sandboxes that no claim has adopted'
 

@@ -148,7 +148,7 @@ function factsOf({ request, pod, gateway }: NewPod, deps: ReviewDeps): PodFacts 
 const UNKNOWN_SANDBOX = refusal(
   'metadata.ownerReferences',
   'the operator does not know the Sandbox of this pod or its SandboxTemplate yet, so the agent of the pod is not known',
-  'wait until the controller of the Sandbox tries again; if this remains, see the log of the operator',
+  'wait until the controller of the Sandbox tries again; if the problem remains, see the log of the operator',
 )
 
 /** Resolves the agent of a Sandbox's pod. `none`: the pod has no Sandbox. */

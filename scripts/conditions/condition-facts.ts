@@ -11,7 +11,7 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
     type: { content: 'Name of the action.', example: 'action.type.startsWith("codehost.pr.")' },
     connector: { content: 'Connector type of the action.', example: 'action.connector == "codehost"' },
     effect: {
-      content: '`read` changes nothing, `compute` costs but changes nothing, `write` is the rest.',
+      content: '`read` changes nothing, `compute` costs but changes nothing, `write` is everything else.',
       example: 'action.effect == "write"',
     },
     effects: {

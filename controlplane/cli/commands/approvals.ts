@@ -107,7 +107,7 @@ async function withdraw(invocation: Invocation, api: ApiClient, id: string): Pro
   const line =
     reply.status === 'pending'
       ? `${id} is pending: your answer no longer counts.`
-      : `${id} is ${reply.status}. The approval no longer admits a request.`
+      : `${id} is ${reply.status}. The approval no longer lets a request pass.`
   invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(reply) : line)
   return EXIT.ok
 }

@@ -55,7 +55,7 @@ function noteOf(reports: readonly HostedWorkReport[]): string {
       : `The list omits work from before the last start of each gateway (the latest start was at ${since}).`,
     ...(dropped === 0
       ? []
-      : [`${dropped} older entries were discarded because a gateway keeps a limited number.`]),
+      : [`${dropped} older entries were discarded, because a gateway keeps a limited number of entries.`]),
     ...(unidentified === 0
       ? []
       : [`${unidentified} requests may have started work whose id was not received.`]),

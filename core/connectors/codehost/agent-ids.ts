@@ -65,5 +65,5 @@ export function withAgentNames(
 const REASON = {
   certain: 'A label or an account in the request starts an agent at the provider.',
   unanswered:
-    'A label or an account in the request may start an agent at the provider. The look-up of its id failed.',
+    'A label or an account in the request may start an agent at the provider, because the look-up of the label or account failed.',
 } as const

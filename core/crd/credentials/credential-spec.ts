@@ -44,7 +44,7 @@ export const CredentialSpec = z.strictObject({
   ),
   file: described(
     FileSourceSpec.optional(),
-    'File that the control plane reads. In a cluster only below directories that the installation lists.',
+    'File that the control plane reads. In a cluster, the file must be below a directory that the installation lists.',
     { path: '/run/secrets/codehost.token' },
   ),
   exec: described(

@@ -101,7 +101,7 @@ export const GatewaySpec = z.strictObject({
         ),
       })
       .optional(),
-    'Certificate authorities that governed pods trust besides the public ones and that of Chaperone.',
+    'Certificate authorities that governed pods trust in addition to the public ones and the one of Chaperone.',
   ),
   sidecar: described(
     z

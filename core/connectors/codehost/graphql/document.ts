@@ -130,7 +130,7 @@ function chooseOperation(document: DocumentNode, name: string | null): Operation
     'ambiguous_request',
     name === null
       ? `the GraphQL document has ${operations.length} operations: select one with operationName`
-      : `the GraphQL document has ${named.length} operations called "${name.slice(0, 80)}"`,
+      : `the GraphQL document has ${named.length} operations called "${name.slice(0, 80)}"; keep one of them`,
   )
 }
 
