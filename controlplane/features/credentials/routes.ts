@@ -29,7 +29,8 @@ export function createCredentialRoutes({ credentials }: CredentialRoutesDeps): r
       method: 'PUT',
       path: '/api/dashboard/credentials',
       auth: 'credentials/set',
-      summary: 'Stores the credential that a manifest names, or the credential of a connector that was added by the API',
+      summary:
+        'Stores the credential that a manifest names, or the credential of a connector that was added by the API',
       body: SetCredentialBody,
       response: ChangeCredentialReply,
       handler: async ({ body, principal }) => reply(await credentials.set(actorOf(principal), body)),

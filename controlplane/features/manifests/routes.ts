@@ -184,7 +184,8 @@ function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly R
       method: 'PUT',
       path: OPERATOR_PATHS.namespaces,
       auth: 'operator',
-      summary: 'Replaces the list of the namespaces of the cluster with their labels, by which Gateways admit namespaces',
+      summary:
+        'Replaces the list of the namespaces of the cluster with their labels, by which Gateways admit namespaces',
       body: NamespacesBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: NamespacesReply,
