@@ -325,7 +325,7 @@ describe('the command line', () => {
     )
     expect(await cli('import', 'bundle.json')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('same: 4'),
+      out: expect.stringContaining('in the same form: 4'),
     })
     await writeFile(
       join(home, 'bundle.json'),
