@@ -66,7 +66,7 @@ test('the gateway names entries of allowedHosts that agents used with another po
     gateway_warnings: [`default/local: ${WILD}`, `default/local: ${LISTED}`],
   })
   const doctor = await laptop.cli(['doctor'])
-  expect(doctor.stdout).toContain('Agents requested listed.example:8443.')
+  expect(doctor.stdout).toContain('Agents requested listed.example:8443, but')
   expect(doctor.stdout).toContain(
     'warning  refused host a.wild.example: requested by dev, but no connector owns the host\n         -> add a Connector with this domain, or add it to spec.egress.allowedHosts of Gateway default/local',
   )
@@ -75,5 +75,5 @@ test('the gateway names entries of allowedHosts that agents used with another po
 
   laptop.writeManifest('gateway.yaml', gateway('listed.example', 'listed.example:8443', '*.wild.example'))
   await warningsWhen('no warning', (warnings) => warnings.length === 0)
-  expect((await laptop.cli(['status'])).stdout).not.toContain('Agents asked')
+  expect((await laptop.cli(['status'])).stdout).not.toContain('Agents requested')
 })

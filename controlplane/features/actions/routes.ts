@@ -39,7 +39,8 @@ function submissions({ orgId, actions }: ActionRoutesDeps): readonly Route[] {
       method: 'POST',
       path: '/api/v1/actions',
       auth: 'agent',
-      summary: 'Submits an action for a decision; if the action is allowed, the reply contains a decision token',
+      summary:
+        'Submits an action for a decision; if the action is allowed, the reply contains a decision token',
       body: SubmitBody,
       response: SubmitReply,
       statuses: [409],
