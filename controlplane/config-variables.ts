@@ -7,7 +7,7 @@ export const CONFIG_VARIABLES = {
     fallback: 'off; `chaperone up` sets `on`',
     meaning: '`on`: also listens on `127.0.0.1` at the same port, for the programs of this machine',
   },
-  PORT: { fallback: '`3000`', meaning: 'Port to listen on; `0` = any free one' },
+  PORT: { fallback: '`3000`', meaning: 'Port to listen on; `0` selects any free port' },
   ONLY_REPLICA: {
     fallback: 'off; `chaperone up` sets `on` with its own PostgreSQL',
     meaning:
@@ -21,7 +21,7 @@ export const CONFIG_VARIABLES = {
   DATABASE_LISTEN_URL: {
     fallback: '`DATABASE_URL`',
     meaning:
-      'Address of PostgreSQL itself when `DATABASE_URL` leads to a connection pooler: for notifications between replicas and for migrations. Without it a replica behind a pooler polls twice a second, and cannot migrate',
+      'Address of PostgreSQL itself when `DATABASE_URL` leads to a connection pooler: for notifications between replicas and for migrations. If this variable is not set, a replica behind a pooler polls twice a second, and cannot migrate the database',
   },
   DATABASE_PREPARE: {
     fallback: 'on',
@@ -33,7 +33,7 @@ export const CONFIG_VARIABLES = {
     meaning:
       'HTTP proxy for calls to https addresses of the identity provider, chat, webhooks and `RECORD_EXPORT_URL`; never for the API server, the database or loopback. The proxy resolves the names, so its rules replace the check of their addresses',
   },
-  HTTP_PROXY: { fallback: 'none', meaning: 'The same for http addresses' },
+  HTTP_PROXY: { fallback: 'none', meaning: 'HTTP proxy for the same calls to http addresses' },
   NO_PROXY: {
     fallback: 'none',
     meaning:
@@ -42,7 +42,7 @@ export const CONFIG_VARIABLES = {
   DATABASE_CA_FILE: {
     fallback: 'public roots, with `sslmode` in the URL',
     meaning:
-      'Certificate authority of the PostgreSQL server (PEM): the server certificate and its host name are verified; with `sslmode=verify-ca` in the URL only the certificate. Read again for every connection',
+      'Certificate authority of the PostgreSQL server (PEM): the certificate and the host name of the server are verified; with `sslmode=verify-ca` in the URL, only the certificate is verified. The file is read again for every connection',
   },
   DATABASE_CERT_FILE: {
     fallback: 'none',
@@ -57,7 +57,7 @@ export const CONFIG_VARIABLES = {
   MASTER_KEY_FILE: {
     fallback: 'required',
     meaning:
-      'File with 32 random bytes as base64 or hex; stored credentials are encrypted with it. `chaperone keys rotate` adds and removes lines',
+      'File with 32 random bytes as base64 or hex, with which stored credentials are encrypted. `chaperone keys rotate` adds and removes lines',
   },
   MASTER_KEY: { fallback: 'none', meaning: 'The master key itself, where a file is not possible' },
   TLS_HOSTS: {
@@ -68,7 +68,7 @@ export const CONFIG_VARIABLES = {
   TLS_CERT_FILE: {
     fallback: 'none',
     meaning:
-      'File with your own certificate (PEM) for HTTPS; the control plane reads it again every hour. With `TLS_HOSTS`, clients receive it that request one of its host names other than those of `TLS_HOSTS`',
+      'File with your own certificate (PEM) for HTTPS; the control plane reads it again every hour. With `TLS_HOSTS`, this certificate is used only for those of its host names that `TLS_HOSTS` does not list',
   },
   TLS_KEY_FILE: { fallback: 'none', meaning: 'File with the private key of `TLS_CERT_FILE` (PEM)' },
   PUBLIC_URL: {
@@ -102,7 +102,7 @@ export const CONFIG_VARIABLES = {
   RECORD_EXPORT_HEADERS_FILE: {
     fallback: 'none',
     meaning:
-      'File with headers of these requests, one `Name: value` a line, such as `Authorization: Bearer …`. Read again for every request',
+      'File with header fields of the requests to `RECORD_EXPORT_URL`, one `Name: value` a line, such as `Authorization: Bearer …`. Read again for every request',
   },
   MAINTENANCE_SECRET: {
     fallback: 'none: both endpoints refuse all requests',
@@ -197,7 +197,7 @@ export const CONFIG_VARIABLES = {
   PLATFORM_NAMESPACES: {
     fallback: 'none',
     meaning:
-      'In a cluster: namespaces of the platform team, separated by commas, whose Policies are for all Gateways and stand before those of tenants',
+      'In a cluster: namespaces of the platform team, separated by commas, whose Policies apply to all Gateways, in a tier before the Policies of tenants',
   },
   OIDC_ISSUER: {
     fallback: 'sign-in by password only',
@@ -234,7 +234,7 @@ export const CONFIG_VARIABLES = {
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',
     meaning:
-      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded: the member `resource` of every log line. A value with an error is ignored',
+      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded, which every log line has in its member `resource`. A value with an error is ignored',
   },
   LOG_LEVEL: {
     fallback: '`info`',

@@ -55,7 +55,9 @@ export function readEgressProxy(
   const address = (name: 'HTTPS_PROXY' | 'HTTP_PROXY') => {
     const value = text(name)
     if (value === null || (/^https?:\/\//.test(value) && URL.canParse(value))) return value
-    throw new Error(`${name} is no http or https address: set it to the proxy, such as http://proxy:3128`)
+    throw new Error(
+      `${name} is not an http or https address: set it to the address of the proxy, such as http://proxy:3128`,
+    )
   }
   const direct = (text('NO_PROXY') ?? '').split(',').map((entry) => entry.trim())
   return {

@@ -20,7 +20,7 @@ export const CONFIG_VARIABLES = {
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',
     meaning:
-      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded: the member `resource` of every log line. A value with an error is ignored',
+      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded, which every log line has in its member `resource`. A value with an error is ignored',
   },
   LOG_LEVEL: {
     fallback: '`info`',
@@ -97,7 +97,7 @@ export const CONFIG_VARIABLES = {
   PROXY_ENV_UPSTREAMS: {
     fallback: 'none: no NetworkPolicy',
     meaning:
-      'Addresses that pods with `interception: proxyEnv` may reach beside the control plane and DNS, as JSON (`[{"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"], "ports": [443]}]`). The chart sets it with `networkPolicy.proxyEnv.enabled`',
+      'Addresses that pods with `interception: proxyEnv` may reach in addition to the control plane and DNS, as JSON (`[{"cidr": "0.0.0.0/0", "except": ["10.0.0.0/8"], "ports": [443]}]`). The chart sets it with `networkPolicy.proxyEnv.enabled`',
   },
   SIDECAR_DNS_RESOLVERS: {
     fallback: 'the DNS servers of `/etc/resolv.conf` of the operator, which are those of the cluster',

@@ -155,7 +155,7 @@ function observePods(labelled: Labelled, { pods }: OperatorGauges): void {
   )
   labelled(
     'ungoverned_pods',
-    'Pods by Gateway that should be governed and can bypass it; the Gateway is empty where none is named',
+    'Pods that should be governed but can bypass their Gateway, by Gateway; the label is empty for pods that name no Gateway',
     values(({ ungoverned }) => ungoverned),
   )
 }

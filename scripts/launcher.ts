@@ -9,7 +9,7 @@ version=$(node --version 2> /dev/null) || version='no Node.js'
 case "$version" in
   v2[4-9].* | v[3-9][0-9].*) ;;
   *)
-    echo "${name} needs Node.js 24 or newer, and $version is on the PATH. Install it." >&2
+    echo "${name} needs Node.js 24 or newer, but $version is on the PATH. Install Node.js 24." >&2
     exit 1
     ;;
 esac

@@ -80,7 +80,7 @@ export const CONFIG_VARIABLES = {
   POD_SERVICE_ACCOUNT: { fallback: INJECTED, meaning: 'ServiceAccount of the pod' },
   CONTROL_PLANE_ADDRESS: {
     fallback: 'none; the injector sets it',
-    meaning: 'Address of the Service of the control plane, which the sidecar dials where DNS does not answer',
+    meaning: 'Address of the Service of the control plane, which the sidecar dials if DNS does not answer',
   },
   CONTROL_PLANE_CA_FILE: {
     fallback: 'public roots; the injector sets it',

@@ -156,7 +156,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     db,
     peerRegistry,
     clock,
-    onFailed: (error) => log.error({ err: error }, 'verdicts could not be read'),
+    onFailed: (error) => log.error({ err: error }, 'answers to approvals could not be read'),
   })
   const mailbox = createReplicaMailbox({
     db,

@@ -26,9 +26,9 @@ export const EFFECT_MEANINGS: Readonly<Record<EffectClass, string>> = {
   code_execution: 'Programs run, or the request chooses which programs run.',
   money_out: 'Money or credit leaves the account, or a spending limit changes.',
   delegate: 'Another agent gets a task, an answer or an instruction.',
-  egress: 'Data goes to, or is fetched from, an address that the request chooses.',
+  egress: 'Data is sent to, or fetched from, an address that the request names.',
   credential_out: 'The response contains a secret.',
-  visibility: 'The visibility of a resource or the security scanning of it changes.',
+  visibility: 'The visibility or the security scanning of a resource changes.',
   access_grant: 'A user, key or program gains rights, or a rule that limits them is relaxed.',
   delete: 'Stored data is deleted.',
 }

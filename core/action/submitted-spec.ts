@@ -40,7 +40,7 @@ function nameProblem(field: 'organization' | 'repository', name: string | undefi
   return [
     {
       field,
-      message: 'must be a single name that is not empty, without slashes, blanks and control characters',
+      message: 'must be one name that is not empty and has no slashes, blanks or control characters',
     },
   ]
 }
@@ -48,7 +48,7 @@ function nameProblem(field: 'organization' | 'repository', name: string | undefi
 function pathProblem(target: string): readonly Problem[] {
   if (target.split('/').every(isSegment)) return []
   const message =
-    'must be <owner>/<repo>, without blanks, control characters, a scheme, and empty or dot segments'
+    'must be <owner>/<repo>, without a scheme, blanks, control characters, empty segments or dot segments'
   return [{ field: 'target', message }]
 }
 

@@ -89,7 +89,7 @@ export function iptablesScript(): string {
     'restore() {',
     '  errors=$("$1" 2>&1) && return',
     '  errors=$(echo "$errors" | head -n 2 | tr "\\n" " ")',
-    `  echo "The traffic of this pod cannot be captured: $1 failed (\${errors% }). gVisor admits the capture rules only where the node sets net-raw = \\"true\\" in runsc.toml. Set it on the nodes of this RuntimeClass, or use a Gateway with interception: proxyEnv." >&2`,
+    `  echo "The traffic of this pod cannot be captured: $1 failed (\${errors% }). gVisor admits the capture rules only where the node sets net-raw = \\"true\\" in runsc.toml. Set net-raw on the nodes of this RuntimeClass, or use a Gateway with interception: proxyEnv." >&2`,
     '  exit 1',
     '}',
     'if [ -e /proc/self/net/if_inet6 ]; then restore ip6tables-legacy-restore <<RULES',

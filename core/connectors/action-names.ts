@@ -111,7 +111,7 @@ export function idleAllowWarning(text: string, declared: readonly string[] = [])
   const plain = parsePattern(fold(text))
   const isMeant = tightened.some((name) => matchesPattern(plain, name, 'allow'))
   const hint = isMeant ? ` Did you mean ${plain.text}?` : ''
-  return `"${text}" allows nothing, because allow rules compare names exactly.${hint}`
+  return `"${text}" allows nothing: rules that allow compare names exactly, and no known action has this name.${hint}`
 }
 
 /**

@@ -173,7 +173,7 @@ function nameBeside(post: Post, value: unknown): Classification {
  * it.
  */
 function refuseLoose(detail: string): Classification {
-  return refusal('ambiguous_request', `${detail}, and some servers still read it: send plain JSON`)
+  return refusal('ambiguous_request', `${detail}, and some servers accept such a body; send plain JSON`)
 }
 
 function nameMessages(request: CanonicalRequest, value: unknown, config: ConnectorConfig): Classification {

@@ -5,7 +5,7 @@ const text = z
   .string()
   .min(1)
   .max(300)
-  .regex(/^[^*\s]*\*?$/, 'may have `*` at the end only')
+  .regex(/^[^*\s]*\*?$/, 'may have `*` only at the end')
 
 /** Action pattern in the scope of a policy: dotted segments, with `*` only as the last character. */
 export const PatternSchema = text.refine(
@@ -15,7 +15,7 @@ export const PatternSchema = text.refine(
 
 /** Action pattern of a permission: a name, a prefix and `*`, or `effect:CLASS`. */
 export const PermissionPatternSchema = text.refine(isPermissionPattern, {
-  error: `must have, after ${EFFECT_PREFIX}, one of ${EFFECT_CLASSES.join(', ')}`,
+  error: `must have, directly after ${EFFECT_PREFIX}, one of the effect classes ${EFFECT_CLASSES.join(', ')}`,
 })
 
 export function isPermissionPattern(pattern: string): boolean {

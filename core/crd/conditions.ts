@@ -6,17 +6,19 @@ export const CONDITIONS = {
   /** Accepted: the object is valid by itself, and the control plane stores it. */
   Accepted: {
     Accepted: 'the object is in force as written',
-    Invalid: 'the spec is invalid; the message states the problem, the correction and the state in force',
-    TestsFailed: 'tests of the policy fail; the message states the version in force',
+    Invalid:
+      'the spec is invalid; the message states the problem, its correction and the version that is in force',
+    TestsFailed: 'a test of the policy fails; the message states the version that is in force',
     Conflict: 'another object already owns a resource that this object claims, such as a host',
-    RefsNotResolved: 'the object has no effect; see ResolvedRefs',
+    RefsNotResolved:
+      'the object has no effect, because a reference is not resolved; see the condition ResolvedRefs',
     Pending: 'the control plane has not received the object yet; its last known state stays in force',
   },
   /** ResolvedRefs: all referenced objects exist, and admit the object. */
   ResolvedRefs: {
     ResolvedRefs: 'all references are resolved',
     GatewayNotFound:
-      'the object has no effect, because a Gateway that it names, or any Gateway of its namespace, does not exist',
+      'the object has no effect, because a Gateway that it names does not exist, or its namespace has no Gateway',
     NamespaceNotAllowed:
       'the object has no effect, because spec.allowedNamespaces of the Gateway does not admit its namespace',
     SecretNotFound: 'the Secret of the credential does not exist; requests are refused',
@@ -30,9 +32,10 @@ export const CONDITIONS = {
    * applied it.
    */
   Programmed: {
-    Programmed: 'the control plane publishes this generation to its gateways',
-    NotAccepted: 'the control plane does not publish this generation; see Accepted',
-    Pending: 'the control plane has not received this generation yet',
+    Programmed: 'the control plane publishes this generation of the object to its gateways',
+    NotAccepted:
+      'the control plane does not publish this generation of the object; see the condition Accepted',
+    Pending: 'the control plane has not received this generation of the object yet',
   },
   /** Ready: the conditions Accepted, ResolvedRefs and Programmed are true. */
   Ready: {
@@ -46,16 +49,16 @@ export const CONDITIONS = {
     AsExpected: 'no limitation is known',
     Warnings: 'the object is in force, but part of it is probably unintended',
     CredentialSourceFailed:
-      'the control plane could not refresh the credential of the Connector, whose last one is sent until it expires; the message has the error of the source',
+      'the control plane could not refresh the credential of the Connector; the last credential is sent until it expires, and the message has the error',
     GatewayRejected:
-      'a gateway process refused the configuration and keeps an older one; the message names it',
+      'a gateway process refused the configuration and keeps an older one; the message names the process',
     GatewayLagging:
-      'a gateway process has not applied the published configuration for over 60 s; the message names it',
+      'a gateway process has not applied the published configuration for over 60 s; the message names the process',
     CaptureFailed:
       'the capture rules of a governed pod could not be set, so its agent does not start; the message has the reason',
     AgentShared: 'pods of another Gateway have the same agent name; the message lists them',
     SidecarNotConnected:
-      'the sidecar of a governed pod has had no connection to the control plane for over 60 s; the message names the pod and, in the namespace of the Gateway, the missing rule of a NetworkPolicy that is the cause',
+      'the sidecar of a governed pod has had no connection to the control plane for over 60 s; the message names the pod and, for a pod in the namespace of the Gateway, the NetworkPolicy rule that is missing',
     PodsNotReady: 'the sidecar of a governed pod has not been ready for over 60 s; the message names the pod',
     DefinitionOutdated:
       'the custom resource definition is older than the operator; the message names the fields that the status lacks',
@@ -76,32 +79,32 @@ export const CONDITIONS = {
   /** BypassPossible: a container could bypass the sidecar, and no rule prevents it. */
   BypassPossible: {
     NoneKnown: 'no bypass of the sidecars is known',
-    Cooperative: 'interception is proxyEnv: a program that ignores its variables is not governed',
+    Cooperative: 'interception is proxyEnv, so a program that ignores the proxy variables is not governed',
     PodsCooperative: 'some governed pods were injected with interception proxyEnv',
     PodsIsolated:
-      'pods with interception proxyEnv are isolated by a NetworkPolicy: a program that ignores its variables reaches the same addresses as the sidecar',
+      'a NetworkPolicy isolates pods with interception proxyEnv, so a program that ignores the proxy variables can reach only the addresses that the sidecar can reach',
     ImageUserUnknown:
-      'some governed pods have containers without a numeric runAsUser: the image chooses the user, which may be that of the proxy',
+      'some governed pods have containers without a numeric runAsUser, so the image chooses the user, which may be the user of the sidecar',
     VsockAdmitted:
-      'some governed pods have the default seccomp profile, which admits AF_VSOCK in older container runtimes',
+      'some governed pods have the default seccomp profile, which in older container runtimes allows AF_VSOCK sockets to the hypervisor of the node',
     PodsAdmitInbound:
-      'some governed pods were created before inbound was deny: other pods can connect to them; the message names them',
+      'some governed pods were created before inbound was deny, so other pods can connect to them; the message names these governed pods',
     PodsChangeUser:
-      'some governed pods run programs that change their user and require the capabilities for it',
+      'some governed pods run programs that change their user, but governed containers lack the capabilities to do so',
   },
   /** BypassDetected: a probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {
     NoneDetected: 'no probe and no pod shows ungoverned traffic',
     CaptureBroken: 'a sidecar detected that programs can bypass its traffic capture',
     ProxyUserShared:
-      'another process of the pod runs as the user of the sidecar: the sidecar saw its sockets, or the container runtime reports its user',
+      'another process of the pod runs as the user of the sidecar, so its traffic is not captured',
     PodWithoutSidecar: 'a pod that should be governed runs without its sidecar, or with one that was changed',
   },
   /** FloorApplied: the platform team's floors in the chart override fields of the spec. */
   FloorApplied: {
-    AboveFloors: 'no field of the spec is below `floors` of the chart',
+    AboveFloors: 'no field of the spec is weaker than the minimum in `floors` of the chart',
     BelowFloor:
-      'fields of the spec are below `floors` of the chart; the message names each and what is in force',
+      'fields of the spec are weaker than the minimum in `floors` of the chart; the message names each field and the value in force',
   },
 } as const
 

@@ -18,17 +18,17 @@ const headerName = z
 export const AuthSpec = z.strictObject({
   type: described(
     z.enum(['bearer', 'token', 'basic', 'header', 'none']),
-    'Form of the credential. `bearer` and `token`: scheme of `Authorization`. `basic`: Basic authentication. `header`: value of the header that `header` names. `none`: requests leave without a credential.',
+    'Form of the credential in requests. `bearer` and `token`: the header `Authorization` with this scheme. `basic`: Basic authentication. `header`: the header that the field `header` names. `none`: requests are sent without a credential.',
     'header',
   ),
   header: described(
     headerName.optional(),
-    'Name of the header that carries the credential. Required for, and used by, type `header`.',
+    'Name of the header that carries the credential, for type `header` only, which requires it.',
     'X-API-Key',
   ),
   username: described(
     z.string().max(256).optional(),
-    'User name of type `basic`. If absent, the credential itself is `user:password`, or a key that is sent in place of the user name.',
+    'User name for type `basic`. If absent, the credential is either `user:password`, or a key that is sent as the user name.',
     'deploy',
   ),
 })
@@ -42,12 +42,12 @@ const Bodies = z.enum(['readable', 'opaque'])
 export const UserRowSpec = z.strictObject({
   method: described(
     z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']),
-    'Method of the requests.',
+    'HTTP method of the requests.',
     'POST',
   ),
   path: described(
     z.string().min(1).max(500).regex(/^\//, 'a path template such as /v1/things/{id}'),
-    'Template of their path. A segment in braces matches any value and is a parameter of the action.',
+    'Template of the path of the requests. A segment in braces matches any value and becomes a parameter of the action.',
     '/v1/deployments/{id}/restart',
   ),
   action: described(
@@ -60,7 +60,7 @@ export const UserRowSpec = z.strictObject({
   ),
   effect: described(
     z.enum(['read', 'compute', 'write']),
-    'Effect of the action. `read` changes nothing, `compute` costs but changes nothing, `write` is the rest.',
+    'Effect of the action. `read` changes nothing, `compute` costs but changes nothing, `write` is everything else.',
     'write',
   ),
   risk: described(z.enum(['low', 'medium', 'high']), 'Risk of the action.', 'medium'),
@@ -71,7 +71,7 @@ export const UserRowSpec = z.strictObject({
   ),
   bodies: described(
     Bodies.optional(),
-    'Bodies of the requests, as `bodies` of the Connector, which is the default.',
+    'Treatment of the bodies of the requests, with the values of `bodies` of the Connector, which has the default.',
     'opaque',
   ),
 })
@@ -88,7 +88,7 @@ const McpToolSpec = z.strictObject({
   ),
   effects: described(
     z.array(z.enum(EFFECT_CLASSES)).min(1).max(EFFECT_CLASSES.length),
-    'Effect classes of its calls, for conditions on `action.effects` and permissions such as `effect:delete`. A tool that several entries match has the classes of all of them.',
+    'Effect classes of calls of the tool, for conditions on `action.effects` and permissions such as `effect:delete`. A tool that several entries match has the classes of all of them.',
     ['delete'],
   ),
 })
@@ -103,7 +103,7 @@ const ProviderToolsSpec = z.strictObject({
   ),
   deny: described(
     z.array(z.enum(PROVIDER_KIND_NAMES)).max(PROVIDER_KIND_NAMES.length).optional(),
-    'Kinds that are denied besides those that `allow` lacks, whatever permissions and policies say.',
+    'Kinds that are always denied, whatever permissions and policies say. Kinds that `allow` lacks are denied too.',
     ['provider_tool.code', 'batch.run'],
   ),
 })
@@ -121,7 +121,7 @@ const namePattern = z
 const AgentTriggersSpec = z.strictObject({
   accounts: described(
     z.array(namePattern).max(64).default([]),
-    'Accounts that are agents: assigning an issue to one, or requesting its review, starts it. `app/` before a name and `[bot]` after it do not matter.',
+    'Accounts that are agents. An agent starts when an issue is assigned to its account or a review is requested from it. `app/` before a name and `[bot]` after a name are ignored.',
     ['acme-agent', 'acme-fixer-*'],
   ),
   labels: described(z.array(namePattern).max(64).default([]), 'Labels that start an agent.', [
@@ -151,12 +151,12 @@ const AgentTriggersSpec = z.strictObject({
 export const CONNECTOR_FIELDS = {
   baseUrl: described(
     httpUrl.optional(),
-    'Address of a self-hosted instance, with its path prefix. Its host takes the place of the hosts of the type.',
+    'Address of a self-hosted instance, with its path prefix. Its host replaces the default hosts of the type.',
     'https://git.example.com/api/v3',
   ),
   endpoint: described(
     z.array(endpointPath).min(1).max(16).optional(),
-    'Type mcp: the only paths that accept JSON-RPC. Requests to other paths are unmapped.',
+    'For type mcp: the only paths at which requests are read as JSON-RPC. Requests to other paths are unmapped actions.',
     ['/mcp'],
   ),
   mcp: described(
@@ -164,12 +164,12 @@ export const CONNECTOR_FIELDS = {
       .strictObject({
         filterTools: described(
           z.boolean().default(false),
-          'Whether answers to `tools/list` lose the tools that the agent may not call.',
+          'Whether the gateway removes the tools that the agent may not call from answers to `tools/list`.',
           true,
         ),
         tools: described(
           z.array(McpToolSpec).max(512).optional(),
-          'Effect classes of tools. Tools without an entry have none, whatever the server states about them: it is not trusted.',
+          'Effect classes of tools. A tool without an entry has no effect class, because statements of the server about its tools are not trusted.',
           [{ name: 'delete_*', effects: ['delete'] }],
         ),
       })
@@ -178,47 +178,47 @@ export const CONNECTOR_FIELDS = {
   ),
   scrubResponses: described(
     z.boolean().default(false),
-    'Whether the credential is also masked in text of response bodies. In response headers it always is.',
+    'Whether the gateway also masks the credential in text of response bodies. In response headers, the credential is always masked.',
     true,
   ),
   bodies: described(
     Bodies.default('readable'),
-    'Bodies of requests. `opaque`: they are files or have another format; a request can be held although the gateway cannot read its body, and the card states that. Bodies are also opaque where the row of the request says so.',
+    'Treatment of request bodies. With `opaque`, bodies are files or have another format: a request can be held for an approval although the gateway cannot read its body, and the approval card states this. Some actions of the catalogue always have opaque bodies.',
     'opaque',
   ),
   webSocketMessages: described(
     z.boolean().default(false),
-    'Type llm_a: whether `/v1/responses` accepts a WebSocket, each message of which is decided as a request. Otherwise the upgrade is answered with 426.',
+    'For type llm_a: whether `/v1/responses` accepts a WebSocket. The gateway decides on each of its messages as on a request. With `false`, the upgrade is refused with 426.',
     true,
   ),
   providerTools: described(
     ProviderToolsSpec.optional(),
-    'Types llm_a, llm_b and llm_c: servers, accounts and addresses that the provider may reach for a model request. Without it, none.',
+    'For types llm_a, llm_b and llm_c: servers, accounts and addresses that the provider may reach for a model request. By default, the provider may reach none.',
     { allow: ['provider_tool.web_search'] },
   ),
   agentTriggers: described(
     AgentTriggersSpec.optional(),
-    'Type codehost: accounts, labels and mentions that start agents, besides the known ones such as `@claude`. Requests with one have the effect class `delegate`. A `*` at the end matches any rest; case is ignored.',
+    'For type codehost: accounts, labels and mentions that start agents, in addition to known ones such as `@claude`. A request that contains one of them has the effect class `delegate`. A `*` at the end of a name matches any rest; case is ignored.',
     { labels: ['autofix'], mentions: ['acme-agent'] },
   ),
   handles: described(
     HandleRuleSpec.optional(),
-    'Types llm_a, llm_b, llm_c and mcp: use of sessions, responses, files, threads and batches that the provider gave to another agent. `own` (the default) refuses it, `strict` also refuses unknown ones, `shared` allows it.',
+    'For types llm_a, llm_b, llm_c and mcp: whether an agent may use sessions, responses, files, threads and batches that another agent created at the provider. `own` (the default) refuses this. `strict` also refuses those whose creator is unknown. `shared` allows all.',
     'strict',
   ),
   impersonationHeaders: described(
     z.array(headerName).max(32).default([]),
-    'Headers that let a request act as another user and that agents may send. All others of that kind are refused with 400.',
+    'Headers with which agents may act as another user. Requests with another header of this kind are refused with 400.',
     ['Impersonate-User'],
   ),
   keepQuery: described(
     z.array(z.string().min(1).max(64)).max(32).default([]),
-    'Query parameters with the name of a credential that select a resource: they are forwarded instead of removed.',
+    'Query parameters that have the name of a credential but select a resource. The gateway forwards them instead of removing them.',
     ['token'],
   ),
   pins: described(
     z.enum(['compare', 'send']).default('compare'),
-    'Use of the approved state, such as the head commit of a merge. `compare` reads it again before the request is sent. `send` also adds it to the request, where the API accepts it.',
+    'How the gateway verifies that the state that the approver saw, such as the head commit of a merge, is unchanged. `compare` reads the state again before the request is sent. `send` also adds the state to the request, where the API accepts it.',
     'send',
   ),
   environment: described(

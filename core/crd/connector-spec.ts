@@ -37,17 +37,17 @@ const Upstream = z.strictObject({
 export const ConnectorSpec = z.strictObject({
   type: described(
     ConnectorType,
-    'Connector type: the provider whose requests are named (`codehost` GitHub, `llm_a` OpenAI, `llm_b` Anthropic, `llm_c` Gemini, `payments` Stripe, `chat` Slack), or `mcp`, `generic` and `webhook` for other servers.',
+    'Type of the connector: the provider of the API (`codehost` GitHub, `llm_a` OpenAI, `llm_b` Anthropic, `llm_c` Gemini, `payments` Stripe, `chat` Slack), or `mcp`, `generic` and `webhook` for other servers.',
     'codehost',
   ),
   gatewayRefs: described(
     GatewayRefs.optional(),
-    'Gateways that may use the Connector and its credential. Without it, all Gateways of the namespace may.',
+    'Gateways that may use the Connector and its credential. If absent, all Gateways of the namespace may use them.',
     [{ name: 'default' }],
   ),
   domains: described(
     z.array(host).max(64).optional(),
-    'Hosts that the Connector owns, `*.` for all subdomains. Without it, those of the type. Types without hosts need it, or `baseUrl`.',
+    'Hosts that the Connector owns; `*.` stands for all subdomains. If absent, the default hosts of the type. Types without default hosts need `domains` or `baseUrl`.',
     ['api.github.com', 'uploads.github.com'],
   ),
   baseUrl: CONNECTOR_FIELDS.baseUrl,
@@ -56,13 +56,17 @@ export const ConnectorSpec = z.strictObject({
     'Ports at which the Connector owns its hosts.',
     [443, 8443],
   ),
-  auth: described(AuthSpec.optional(), 'Form of the credential in requests. Without it, that of the type.', {
-    type: 'header',
-    header: 'X-API-Key',
-  }),
+  auth: described(
+    AuthSpec.optional(),
+    'Form of the credential in requests. If absent, the form of the type.',
+    {
+      type: 'header',
+      header: 'X-API-Key',
+    },
+  ),
   credential: described(
     CredentialSpec.optional(),
-    'Credential that the gateway adds to allowed requests. Agents never receive it. Without it, allowed requests are refused, unless `auth.type` is `none`.',
+    'Credential that the gateway adds to allowed requests. Agents never receive it. If absent, allowed requests are refused, unless `auth.type` is `none`.',
     { secretRef: { name: 'codehost', key: 'token' } },
   ),
   upstream: described(Upstream.prefault({}), 'Server behind the hosts of the Connector.'),
@@ -71,7 +75,7 @@ export const ConnectorSpec = z.strictObject({
       .strictObject({
         mode: described(
           TlsMode.default('intercept'),
-          '`intercept` terminates TLS and reads requests. `passthrough` forwards the connection unread as the action `TYPE.tunnel.open`, without a credential.',
+          '`intercept` terminates TLS and reads requests. `passthrough` forwards the connection without reading it, as the action `TYPE.tunnel.open` and without a credential.',
           'passthrough',
         ),
       })
@@ -80,7 +84,7 @@ export const ConnectorSpec = z.strictObject({
   ),
   errorShape: described(
     ErrorShape.default('service'),
-    'Format of refusals. `service`: that of Chaperone. `provider`: that of the errors of the provider, whose text SDKs show.',
+    'Format of refusals. `service`: the format of Chaperone. `provider`: the error format of the provider, whose text SDKs show.',
     'provider',
   ),
   endpoint: CONNECTOR_FIELDS.endpoint,
@@ -97,7 +101,7 @@ export const ConnectorSpec = z.strictObject({
   environment: CONNECTOR_FIELDS.environment,
   actions: described(
     z.array(UserRowSpec).max(512).default([]),
-    'Names for requests that the catalogue does not have. Rows of the catalogue come first.',
+    'Action names for requests that the catalogue of Chaperone does not have. Entries of the catalogue take precedence.',
     [
       {
         method: 'POST',

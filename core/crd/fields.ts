@@ -24,7 +24,7 @@ export const hostAndPort = z
   .max(260)
   .regex(
     /^(\*\.)?[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[1-9][0-9]{0,4})?$|^\[[0-9a-fA-F:.]+\](:[1-9][0-9]{0,4})?$|^[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*$/,
-    'a host name such as api.example.com, with a port such as :8443 for any but 443',
+    'a host name such as api.example.com, with a port such as :8443 if it is not 443',
   )
 
 /** Path without a query. Segments are literal and need no percent-encoding; dot segments are invalid. */
@@ -55,7 +55,7 @@ export const GatewayRef = z.strictObject({
   name: described(dns1123, 'Name of the Gateway.', 'default'),
   namespace: described(
     dns1123.optional(),
-    'Namespace of the Gateway. Without it, that of this object. A Gateway of another namespace has to admit this one in `allowedNamespaces`.',
+    'Namespace of the Gateway. If absent, the namespace of this object. A Gateway of another namespace must admit this namespace in `allowedNamespaces`.',
     'platform',
   ),
 })

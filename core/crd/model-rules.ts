@@ -15,13 +15,13 @@ export const MODEL_RULES: ReadonlyArray<SpecRule<ModelShape>> = [
   {
     cel: "!self.webSocketMessages || self.type == 'llm_a'",
     path: ['webSocketMessages'],
-    message: 'is for type llm_a only; remove it',
+    message: 'is for type llm_a only; remove the field',
     holds: ({ type, webSocketMessages }) => !webSocketMessages || type === 'llm_a',
   },
   {
     cel: "!has(self.providerTools) || self.type in ['llm_a', 'llm_b', 'llm_c']",
     path: ['providerTools'],
-    message: 'is for types llm_a, llm_b and llm_c only; remove it',
+    message: 'is for types llm_a, llm_b and llm_c only; remove the field',
     holds: ({ type, providerTools }) => providerTools === undefined || type.startsWith('llm_'),
   },
   {
@@ -34,13 +34,13 @@ export const MODEL_RULES: ReadonlyArray<SpecRule<ModelShape>> = [
   {
     cel: "!has(self.handles) || self.type in ['llm_a', 'llm_b', 'llm_c', 'mcp']",
     path: ['handles'],
-    message: 'is for types llm_a, llm_b, llm_c and mcp only; remove it',
+    message: 'is for types llm_a, llm_b, llm_c and mcp only; remove the field',
     holds: ({ type, handles }) => handles === undefined || type === 'mcp' || type.startsWith('llm_'),
   },
   {
     cel: "!has(self.agentTriggers) || self.type == 'codehost'",
     path: ['agentTriggers'],
-    message: 'is for type codehost only; remove it',
+    message: 'is for type codehost only; remove the field',
     holds: ({ type, agentTriggers }) => agentTriggers === undefined || type === 'codehost',
   },
 ]

@@ -53,7 +53,7 @@ const ADMITTED_RULES = ADMITTED_KINDS.flatMap((kind): ReadonlyArray<SpecRule<Gat
       cel: `${isAbsent} || (${field}.from == 'Selector') == (has(${field}.selector) || ${field}.names.size() > 0)`,
       path,
       message:
-        'selector and names are only for from: Selector, which needs at least one of them; correct from, or add one',
+        'selector and names must be set only with from: Selector, which needs at least one of them; change from, or add a selector or names',
       holds: about(
         ({ from, selector, names }) => (from === 'Selector') === (selector !== undefined || names.length > 0),
       ),
@@ -158,13 +158,13 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
     {
       cel: "!has(self.endpoint) || self.type == 'mcp'",
       path: ['endpoint'],
-      message: 'is for type mcp only; remove it',
+      message: 'is for type mcp only; remove the field',
       holds: ({ type, endpoint }) => endpoint === undefined || type === 'mcp',
     },
     {
       cel: "!has(self.mcp) || !has(self.mcp.tools) || self.type == 'mcp'",
       path: ['mcp', 'tools'],
-      message: 'is for type mcp only; remove it',
+      message: 'is for type mcp only; remove the field',
       holds: ({ type, mcp }) => mcp?.tools === undefined || type === 'mcp',
     },
     ...MODEL_RULES,
@@ -264,7 +264,7 @@ export const PERMISSION_RULES: SpecRules<PermissionShape> = {
     {
       cel: `self.rules.all(rule, !rule.actionPattern.startsWith('${EFFECT_PREFIX}') || rule.actionPattern in [${EFFECTS}])`,
       path: ['rules'],
-      message: `after ${EFFECT_PREFIX} in actionPattern stands one of ${EFFECT_CLASSES.join(', ')}`,
+      message: `actionPattern must have, directly after ${EFFECT_PREFIX}, one of the effect classes ${EFFECT_CLASSES.join(', ')}`,
       holds: ({ rules }) => rules.every(({ actionPattern }) => isPermissionPattern(actionPattern)),
     },
   ],
@@ -291,7 +291,7 @@ export const POLICY_RULES: SpecRules<PolicyShape> = {
     ...selectorRules<PolicyShape>({
       isAbsent: '!has(self.namespaceSelector)',
       path: ['namespaceSelector'],
-      instead: 'omit it for all Gateways',
+      instead: 'omit the field for all Gateways',
       selectorOf: ({ namespaceSelector }) => namespaceSelector,
     }),
   ],

@@ -26,7 +26,7 @@ const PermissionRule = z.strictObject({
   connectorType: described(ConnectorType, 'Connector type of the actions.', 'codehost'),
   actionPattern: described(
     PermissionPatternSchema,
-    'Action name, prefix of action names with `*` at the end, or `effect:` and an effect class. Exact names come before prefixes, and longer prefixes before shorter ones.',
+    'Action name, prefix of action names with `*` at the end, or `effect:` and an effect class. Exact names take precedence over prefixes, and longer prefixes over shorter ones.',
     'codehost.issue.*',
   ),
   decision: described(RuleDecisionSchema, 'Decision for these actions.', 'allow'),
@@ -41,12 +41,12 @@ export const PermissionSpec = z.strictObject({
   gatewayRefs: described(GatewayRefs, 'Gateways at which the rules are in force.', [{ name: 'default' }]),
   agents: described(
     z.array(AgentPattern).min(1).max(64).default(['*']),
-    'Names of agents, in a cluster `namespace/name`: the agent of a sandbox is its SandboxTemplate. A name with `-*` at the end is every agent whose name begins so, `*` is every agent. A rule for an agent comes before one for a prefix, and that before one for every agent.',
+    'Names of agents, in a cluster `namespace/name`. The agent of a sandbox has the name of its SandboxTemplate. A name with `-*` at the end covers every agent whose name begins so, and `*` covers every agent. A rule for one agent takes precedence over a rule for a prefix, which takes precedence over a rule for every agent.',
     ['team-a/release-bot'],
   ),
   rules: described(
     z.array(PermissionRule).min(1).max(256),
-    'Decisions by action. The most specific pattern wins; an action that none matches has the default decision of the Gateway.',
+    'Decisions by action. The most specific pattern wins. An action that no pattern matches gets the default decision of the Gateway.',
     [{ connectorType: 'codehost', actionPattern: 'codehost.issue.*', decision: 'allow' }],
   ),
   expiresAt: described(
@@ -58,12 +58,12 @@ export const PermissionSpec = z.strictObject({
         'a time such as 2030-01-31T12:00:00Z',
       )
       .optional(),
-    'End of a grant. Only the Permission of a grant has the field, which Chaperone writes; in any other it has no effect.',
+    'Time at which a grant ends. Chaperone sets the field in Permissions of grants; in any other Permission, the field has no effect.',
     '2030-01-31T12:00:00Z',
   ),
   maxUses: described(
     z.int().min(1).max(MAX_GRANT_USES).optional(),
-    'Number of requests that a grant approves. Only the Permission of a grant has the field, which Chaperone writes; in any other it has no effect.',
+    'Number of requests that a grant approves. Chaperone sets the field in Permissions of grants; in any other Permission, the field has no effect.',
     10,
   ),
 })

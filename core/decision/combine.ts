@@ -117,7 +117,7 @@ export function combineConnectors(names: readonly string[], decisions: readonly 
   const decisive = decisions.reduce(stricter)
   const name = names[decisions.indexOf(decisive)]
   const agreeing = decisions.filter(({ verdict }) => verdict === decisive.verdict)
-  const reason = `${decisive.reason} Connector "${name}" is the strictest of ${names.length} that the request may go to.`
+  const reason = `${decisive.reason} The request may go to ${names.length} connectors, of which connector "${name}" has the strictest decision.`
   return { ...together(decisive, agreeing), reason }
 }
 

@@ -32,11 +32,11 @@ export function decideHandle(
 }
 
 function foreignReason(kind: string, { entry }: BoundConnector): string {
-  return `The request names a ${textOf(kind)} that the provider gave to another agent. Set handles: shared on Connector "${entry.name}" to share these resources among its agents, or use a resource that the provider gave to this agent.`
+  return `The request uses a ${textOf(kind)} that another agent created at the provider. Use one that this agent created, or set handles: shared on Connector "${entry.name}" to share such resources among its agents.`
 }
 
 function unknownReason(kind: string, { entry }: BoundConnector): string {
-  return `The request names a ${textOf(kind)} that is not known to belong to this agent, and Connector "${entry.name}" has handles: strict. Use a resource that this agent received through the gateway, or set handles: own.`
+  return `The request uses a ${textOf(kind)} that is not known to belong to this agent, and Connector "${entry.name}" has handles: strict. Use one that this agent created through the gateway, or set handles: own on the Connector.`
 }
 
 function textOf(kind: string): string {

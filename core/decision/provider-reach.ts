@@ -20,7 +20,7 @@ export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: A
   const { kind, reaches } = byProvider
   const { allow, deny = [] } = bound.entry.providerTools ?? NO_TOOLS
   if (includes(deny, kind)) {
-    const remedy = `Connector "${bound.entry.name}" denies it in providerTools.deny. Remove the field from the request.`
+    const remedy = `Connector "${bound.entry.name}" denies "${kind}" in providerTools.deny. Remove the field from the request.`
     return against(snapshot, `${nameReason} ${remedy}`)
   }
   const isAllowed = includes(allow, kind)
@@ -63,7 +63,7 @@ function isReaching(kind: string): boolean {
  * permissions.
  */
 function heldUnread({ gateway }: Snapshot, { entry }: BoundConnector, { nameReason = '' }: Action): Decision {
-  const reason = `${nameReason} The gateway cannot read the request completely, so the request requires approval. List "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}" to leave it to permissions and policies.`
+  const reason = `${nameReason} The gateway cannot read the request completely, so the request requires approval. To let permissions and policies decide instead, list "provider_tool.unknown" in providerTools.allow of Connector "${entry.name}".`
   return gateway.level === 'monitor'
     ? plainDecision('allow', 'hold', `Enforcement level monitor allows the request. ${reason}`, 'level')
     : plainDecision('hold', 'hold', reason, 'default')

@@ -66,7 +66,7 @@ export function withCredential(
   if (isReady || decision.verdict === 'deny') return decision
   const cause =
     entry.withheld ??
-    'Add one on the Connectors page, with chaperone credential set, or in a cluster by credential.secretRef; or set its auth to none.'
+    'Add a credential on the Connectors page, with chaperone credential set, or in a cluster by credential.secretRef. If the API needs no credential, set auth.type of the Connector to none.'
   const reason = `Connector "${entry.name}" has no credential${entry.withheld === undefined ? '' : ' to send'}. ${cause}`
   return {
     ...decision,

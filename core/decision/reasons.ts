@@ -48,7 +48,7 @@ function kindOf({ tier }: Opinion['policy']): string {
 }
 
 function invalidReason(policy: Opinion['policy'], type: string): string {
-  const head = `${kindOf(policy)} "${policy.name}" is invalid and was never in force, so everything in its scope is denied, ${type} too (policy_invalid)`
+  const head = `${kindOf(policy)} "${policy.name}" is invalid and was never in force, so everything in its scope is denied, including ${type} (policy_invalid)`
   return `${head}. ${sentence(policy.invalid ?? '')}`
 }
 

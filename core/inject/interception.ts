@@ -77,7 +77,7 @@ export function resolveInterception(
       refusal: refusal(
         FIELD,
         'interception auto needs NetworkPolicy chaperone-proxy-env for a pod under gVisor, and the operator has not stored it in this namespace yet',
-        'create the pod again in a few seconds; if this remains, see the log of the operator',
+        'create the pod again in a few seconds; if the problem remains, see the log of the operator',
       ),
     }
   return refused(

@@ -36,7 +36,7 @@ export function runtimeOfPod({ spec }: Pod, lookup: RuntimeLookup): ResolvedRunt
     refusal: refusal(
       'spec.runtimeClassName',
       `the operator does not know the RuntimeClass ${name} yet, so the runtime of the pod is not known`,
-      'create the pod again; if this remains, see the log of the operator',
+      'create the pod again; if the problem remains, see the log of the operator',
     ),
   }
 }

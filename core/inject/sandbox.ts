@@ -104,7 +104,7 @@ export function sandboxIdentity(
     kind: 'refused',
     refusal: refusal(
       annotationField(ANNOTATIONS.agent),
-      `only SandboxTemplate ${template} names the agent of its sandboxes, which is ${agent}, and this pod states ${given}`,
+      `the agent of this sandbox is ${agent}, which only SandboxTemplate ${template} may set, but the pod states ${given}`,
       `remove the annotation from the SandboxClaim, or set it in the template`,
     ),
   }

@@ -33,7 +33,7 @@ export function setuidNeeds(pod: Pod): readonly string[] {
 
 /** Returns the warning about one container of `setuidNeeds`, for the user who applied the pod. */
 export function setuidWarning(need: string): string {
-  return `${need} changes the user, which a governed container cannot; set securityContext.runAsUser instead`
+  return `${need} changes the user, which a governed container cannot do; set securityContext.runAsUser instead`
 }
 
 function neededBy({ command, args, image, securityContext }: Container, pod: Pod): string | undefined {

@@ -155,7 +155,7 @@ function forbiddenSecret({ spec, metadata: { namespace } }: CustomResource<'Conn
     type: 'Warning',
     reason: 'SecretForbidden',
     action: 'Watch',
-    note: `The operator has no right to watch Secret ${namespace}/${name}, so a changed credential is in use late or not at all. Bind its ServiceAccount to the ClusterRole chaperone-secret-reader with a RoleBinding in namespace ${namespace}.`,
+    note: `The operator has no right to watch Secret ${namespace}/${name}, so a changed credential takes effect late or not at all. Bind its ServiceAccount to the ClusterRole chaperone-secret-reader with a RoleBinding in namespace ${namespace}.`,
   }
 }
 

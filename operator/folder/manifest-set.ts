@@ -187,7 +187,7 @@ function withExposure(parsed: ParsedManifest, { file, exposure }: ManifestFile):
     const local = resource.kind === 'Connector' ? localSourceOf(resource.spec.credential) : null
     if (local === null) return []
     const field = `spec.credential.${local.kind}`
-    const message = `${field}: ${exposure}, so others could choose what is read or run as your user; put the manifest into a file that only you may change, or store the credential: credential: { vault }`
+    const message = `${field}: ${exposure}, so other users could choose what Chaperone reads or runs as your user; put the manifest into a file that only you may change, or store the credential, and name it in credential.vault`
     return [{ file, line: lineOfReason(lines, message) ?? line, message }]
   })
   return { ...parsed, problems: [...parsed.problems, ...problems] }

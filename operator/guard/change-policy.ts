@@ -77,7 +77,7 @@ export function podChanges(): Policy {
     validations: [
       demand(
         `${NEW_PROXY}.map(c, c.image) == ${OLD_PROXY}.map(c, c.image)`,
-        'spec.initContainers[*].image: the image of the sidecar cannot be changed; restart the workload to get the current one',
+        'spec.initContainers[*].image: the image of the sidecar cannot be changed; restart the workload to get the current image',
       ),
       demand(
         `${NEW_PROXY}.map(c, c.?resources) == ${OLD_PROXY}.map(c, c.?resources)`,
@@ -95,9 +95,9 @@ export function podChanges(): Policy {
 }
 
 const KEPT =
-  'metadata: only the injector sets its labels and annotations, and they cannot change while the pod exists'
+  'metadata: only the injector sets labels and annotations of chaperone.dev, and they cannot change while the pod exists'
 const NEW_POD =
-  'Change the pod template of the workload, Sandbox or SandboxTemplate, then delete the pod (of a Sandbox: the Sandbox), so that a new pod is created'
+  'Change the pod template of the workload, Sandbox or SandboxTemplate, then delete the pod (for a Sandbox, delete the Sandbox), so that a new pod is created'
 
 function keptMetadata(): Validation {
   return {
@@ -106,9 +106,9 @@ function keptMetadata(): Validation {
   }
 }
 
-const LATE = `metadata.annotations[${ANNOTATIONS.gateway}]: the pod has no sidecar, and only a new pod gets one`
+const LATE = `metadata.annotations[${ANNOTATIONS.gateway}]: the pod has no sidecar, and only a new pod gets a sidecar`
 const REPLACE =
-  'Delete the pod, so that its workload creates a governed one; of a warm pool, delete the Sandboxes that no claim has adopted'
+  'Delete the pod, so that its workload creates a governed pod; for a pod of a warm pool, delete the Sandboxes that no claim has adopted'
 
 /** Returns the rule that the Gateway annotation of a pod without a sidecar can be neither added nor changed. */
 function lateGateway(): Validation {
@@ -128,7 +128,7 @@ function newImage(list: 'containers' | 'initContainers'): Validation {
     'c.?securityContext.?runAsUser.hasValue() || object.spec.?securityContext.?runAsUser.hasValue()'
   return demand(
     `${now}.all(c, ${before}.exists(o, o.name == c.name && o.?image.orValue('') == c.?image.orValue('')) || ${hasUser})`,
-    `spec.${list}[*].image: a container without a numeric runAsUser keeps its image while its pod runs, because the image may choose the user of the proxy; set securityContext.runAsUser in the workload, or restart the pod with the new image`,
+    `spec.${list}[*].image: the image of a container without a numeric runAsUser cannot change while its pod runs, because the new image may choose the user of the proxy; set securityContext.runAsUser in the workload, or restart the pod with the new image`,
   )
 }
 

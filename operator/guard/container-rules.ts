@@ -101,7 +101,7 @@ function reach(each: Each): readonly Validation[] {
     ),
     each(
       `[${elsewhere}].all(h, h == '')`,
-      ': a probe or hook makes the node send a request to another address; remove its host',
+      ': a probe or hook makes the node send a request to another address; remove the field host',
     ),
   ]
 }

@@ -92,7 +92,7 @@ function runningAs({ status }: RunningPod, uid: number | undefined): string | un
 function ungoverned(kind: 'ungoverned' | 'sidecar-changed', why: string): Finding {
   return {
     kind,
-    message: `The pod is not governed, although it must be: ${why}. Delete it, so that its workload creates a governed one.`,
+    message: `The pod is not governed, although it must be: ${why}. Delete the pod, so that its workload creates a governed pod.`,
   }
 }
 

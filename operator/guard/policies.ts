@@ -70,7 +70,7 @@ function debugging({ strictGateways, seccompProfiles }: GuardOptions): Policy {
       ...containerRules('variables.debuggers', 'spec.ephemeralContainers', 'variables.uid'),
       demand(
         `!(variables.gateway in ${texts(strictGateways)}) || variables.debuggers.all(c, c.?securityContext.?runAsUser.orValue(object.spec.?securityContext.?runAsUser.orValue(0)) > 0)`,
-        'spec.ephemeralContainers[*].securityContext.runAsUser: must be a number above 0, because the Gateway requires hardening: strict; kubectl debug --custom sets it',
+        'spec.ephemeralContainers[*].securityContext.runAsUser: must be a number above 0, because the Gateway requires hardening: strict; set it with kubectl debug --custom',
       ),
       demand(
         `!(variables.gateway in ${texts(seccompProfiles.map(([gateway]) => gateway))}) || variables.debuggers.all(c, !c.?securityContext.?seccompProfile.hasValue())`,

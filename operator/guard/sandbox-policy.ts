@@ -112,9 +112,9 @@ function ofRunningSandboxes(): Validation {
     isFulfilled: `request.operation == 'CREATE' || request.resource.resource != 'sandboxes' || !variables.isRunning || size(${found}) == 0`,
     subject: 'spec.podTemplate.metadata.annotations',
     found,
-    problem: 'the pod of the Sandbox exists, and keeps how it is governed while it exists',
+    problem: 'the Sandbox has a pod, and the governance of a pod cannot change while the pod exists',
     remedy:
-      'Set spec.operatingMode: Suspended first, or delete the Sandbox and create it again; of a warm pool, delete the Sandboxes that no claim has adopted',
+      'Set spec.operatingMode: Suspended first, or delete the Sandbox and create it again; for a Sandbox of a warm pool, delete the Sandboxes that no claim has adopted',
   })
 }
 

@@ -35,11 +35,11 @@ export function sidecarRules(options: GuardOptions): readonly Validation[] {
     governed(
       'variables.hasShape',
       `spec.initContainers: a governed pod starts ${RULES}, then ${PROXY}, before all other containers. The injector ` +
-        'adds them; it was not called, or another webhook moved them',
+        'adds these containers, but it was not called, or another webhook moved them',
     ),
     governed(
       `variables.captured || variables.gateway in ${texts(options.cooperativeGateways)} || (variables.gateway in ${texts(options.autoGateways)} && object.spec.?runtimeClassName.orValue('') in ${texts(options.gvisorRuntimeClasses)})`,
-      'metadata.labels[chaperone.dev/layer]: this Gateway captures traffic; only a Gateway with interception: proxyEnv has pods without rules',
+      'metadata.labels[chaperone.dev/layer]: this Gateway captures traffic; only pods of a Gateway with interception: proxyEnv can be without capture rules',
     ),
     ...ruleSetterRules(options).map((each) =>
       governed(`!variables.captured || (${each.expression})`, each.message),

@@ -22,14 +22,14 @@ export type GuardRestorationDeps = {
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 const CONSEQUENCES: Readonly<Record<GuardLoss['change'], Readonly<Record<GuardPart['part'], string>>>> = {
   deleted: {
-    webhook: 'While it is away, pods with the annotation chaperone.dev/gateway are refused',
-    policy: 'While it and the webhook are away, pods can start ungoverned',
-    trust: 'While it is away, new governed pods of the namespace cannot start',
+    webhook: 'While the object is missing, pods with the annotation chaperone.dev/gateway are refused',
+    policy: 'While the object and the webhook are missing, pods can start ungoverned',
+    trust: 'While the object is missing, new governed pods of the namespace cannot start',
   },
   changed: {
-    webhook: 'While it differs, pods with the annotation chaperone.dev/gateway may be refused',
-    policy: 'While it and the webhook differ, pods can start ungoverned',
-    trust: 'While it differs, new sidecars of the namespace cannot verify the control plane',
+    webhook: 'While the object is changed, pods with the annotation chaperone.dev/gateway may be refused',
+    policy: 'While the object and the webhook are changed, pods can start ungoverned',
+    trust: 'While the object is changed, new sidecars of the namespace cannot verify the control plane',
   },
 }
 

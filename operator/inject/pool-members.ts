@@ -73,7 +73,7 @@ export function createPoolMembers({ client, recorder, sandboxes }: PoolMembersDe
           type: 'Warning',
           reason: 'PoolNotGoverned',
           action: 'Watch',
-          note: `Members of this pool run without a sidecar, because they were created before SandboxTemplate ${sandbox.template} named a Gateway. Claims do not get Ready on them. Set spec.replicas to 0 and then back to its number, so that the pool creates governed members.`,
+          note: `Members of this pool run without a sidecar, because they were created before SandboxTemplate ${sandbox.template} named a Gateway. A claim that adopts such a member does not become Ready. Set spec.replicas to 0 and then back to its number, so that the pool creates governed members.`,
         },
       )
     },

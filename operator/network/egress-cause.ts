@@ -56,7 +56,7 @@ export async function egressCause(
   if (missing.length === 0) return null
   const names = policies.map(({ metadata: { name } }) => `${pod.namespace}/${name}`).sort()
   const lacking = missing.map(({ name }) => name).join(' or ')
-  return `egress of the pod is limited by NetworkPolicy ${someNames(names)}, and no connection to ${lacking} is admitted. Add to spec.egress:\n${missing.map(ruleText).join('\n')}`
+  return `NetworkPolicy ${someNames(names)} limits the egress of the pod, and admits no connection to ${lacking}. Add to spec.egress:\n${missing.map(ruleText).join('\n')}`
 }
 
 /** Returns `cause` as text. For null and for an empty text, returns a sentence that says where to find the cause. */

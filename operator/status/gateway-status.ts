@@ -204,17 +204,17 @@ const RESTART = 'pods that were injected while spec.interception was proxyEnv st
 const NOT_ISOLATED =
   'pods are labelled IsolatedByNetworkPolicy, but no NetworkPolicy chaperone-proxy-env isolates them, so programs that ignore the proxy variables are not governed; enable networkPolicy.proxyEnv of the chart. Namespaces'
 const ISOLATED =
-  'Isolated by NetworkPolicy: pods have proxyEnv, and NetworkPolicy chaperone-proxy-env leaves them control plane, DNS and upstreams; a program that ignores its proxy variables can reach the same addresses ungoverned'
+  'Isolated by NetworkPolicy: pods have proxyEnv, and NetworkPolicy chaperone-proxy-env limits them to the control plane, DNS and the upstreams; a program that ignores the proxy variables can reach these addresses ungoverned'
 const AUTO =
   'interception auto chose proxyEnv for pods under gVisor: programs that ignore the proxy variables are not governed; enable networkPolicy.proxyEnv of the chart, or use transparent on nodes with net-raw = "true"'
 const UNKNOWN_USER =
-  'image user unknown: pods have containers without a numeric runAsUser, and an image with the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening strict demands'
+  'image user unknown: pods have containers without a numeric runAsUser, and traffic of an image that runs as the user of the proxy is not captured; set securityContext.runAsUser, which spec.hardening strict requires'
 const VSOCK =
   'vsock: the default seccomp profile of older container runtimes admits AF_VSOCK, which reaches the hypervisor of the node; set spec.agents.seccompProfile'
 const ADMITTING_INBOUND =
-  'inbound: pods were created before spec.inbound was deny, so that other pods can connect to them and receive what they answer; restart them'
+  'inbound: pods were created before spec.inbound was deny, so other pods can connect to them and receive their answers; restart the pods'
 const CHANGING_USER =
-  'pods run programs that change their user, for which governed containers have no capabilities; granting the capabilities would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)'
+  'pods run programs that change their user, but governed containers lack the capabilities for it, because these would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)'
 
 /** Returns the `Degraded` conditions of gateway processes that keep an older configuration. */
 function processVerdicts({ state }: GatewayFacts): readonly Verdict[] {
@@ -293,7 +293,10 @@ function warningVerdict(processes: readonly GatewayProcess[]): Verdict | null {
 
 function floorVerdict({ belowFloor }: GatewayFacts): Verdict {
   if (belowFloor.length === 0)
-    return verdict('FloorApplied', 'False', ['AboveFloors', 'no field of the spec is below a floor'])
-  const text = `the floor is in force instead of the spec: ${belowFloor.map(floorText).join('; ')}`
+    return verdict('FloorApplied', 'False', [
+      'AboveFloors',
+      'no field of the spec is weaker than the minimum of this installation',
+    ])
+  const text = `the minimum of this installation is in force instead of the spec: ${belowFloor.map(floorText).join('; ')}`
   return verdict('FloorApplied', 'True', ['BelowFloor', text])
 }

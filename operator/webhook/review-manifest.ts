@@ -108,8 +108,8 @@ function isOfGrant({ metadata: { name, labels } = {} }: Written): boolean {
 
 const GRANT_STEPS =
   'approve a held request with "Grant for a time" (`chaperone approvals approve ID --for 1h`), and the operator writes the Permission'
-const UNGRANTED = `spec.expiresAt and spec.maxUses are fields of a grant, which only the answer of an approver makes; remove both, or ${GRANT_STEPS}`
-const CHANGED_GRANT = `this Permission shows a grant, which cannot be changed; delete the Permission to revoke the grant; for another grant, ${GRANT_STEPS}`
+const UNGRANTED = `spec.expiresAt and spec.maxUses are fields of a grant, and only the answer of an approver makes a grant; remove both fields, or ${GRANT_STEPS}`
+const CHANGED_GRANT = `this Permission shows a grant, and a grant cannot be changed; to revoke the grant, delete the Permission; for another grant, ${GRANT_STEPS}`
 
 function isTenant({ namespace }: AdmissionRequest, rules: FloorRules | undefined): boolean {
   return rules !== undefined && !rules.platformNamespaces.has(namespace)
@@ -131,7 +131,7 @@ function judgeGateway(
     !before.some((each) => each.field === field && each.written === written)
   const refused = below.filter(isNew)
   if (refused.length > 0) return refuse(refused.map(floorText))
-  return { allowed: true, warnings: below.map((each) => `${floorText(each)}; the floor is in force`) }
+  return { allowed: true, warnings: below.map((each) => `${floorText(each)}; the minimum is in force`) }
 }
 
 function isSpecChanged(before: Written | undefined, after: Written): boolean {

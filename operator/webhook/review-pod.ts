@@ -149,7 +149,7 @@ function factsOf({ request, pod, gateway }: NewPod, deps: ReviewDeps): PodFacts 
 const UNKNOWN_SANDBOX = refusal(
   'metadata.ownerReferences',
   'the operator does not know the Sandbox of this pod or its SandboxTemplate yet, so the agent of the pod is not known',
-  'wait until the controller of the Sandbox tries again; if this remains, see the log of the operator',
+  'wait until the controller of the Sandbox tries again; if the problem remains, see the log of the operator',
 )
 
 /** Resolves the agent of a Sandbox's pod. `none`: the pod has no Sandbox. */
@@ -201,7 +201,7 @@ function podSecurity(
   return refusal(
     'metadata.namespace',
     `the namespace ${namespace} enforces PodSecurity ${level}, which does not admit NET_ADMIN for the init container that sets the capture rules`,
-    `label the namespace ${POD_SECURITY_LABEL}=privileged, where the admission policies of Chaperone still hold every agent to restricted, except for root; or use a Gateway with interception: proxyEnv and a NetworkPolicy (docs/kubernetes.md, Namespaces with PodSecurity)`,
+    `label the namespace ${POD_SECURITY_LABEL}=privileged (the admission policies of Chaperone still enforce restricted on agents, except that root is allowed), or use a Gateway with interception: proxyEnv and a NetworkPolicy (docs/kubernetes.md, Namespaces with PodSecurity)`,
   )
 }
 
@@ -224,7 +224,7 @@ function sharedName(
   if (identity !== undefined)
     return refusal(
       field,
-      `agent ${agent} belongs to ${other.workload ?? 'another workload'} (pod ${other.metadata.name}), and ${identity.workload} may not act as it`,
+      `agent ${agent} belongs to ${other.workload ?? 'another workload'} (pod ${other.metadata.name}), so ${identity.workload} may not run as this agent`,
       `set another agent name in the pod template of ${identity.workload}`,
     )
   return refusal(

@@ -11,7 +11,7 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
     type: { content: 'Name of the action.', example: 'action.type.startsWith("codehost.pr.")' },
     connector: { content: 'Connector type of the action.', example: 'action.connector == "codehost"' },
     effect: {
-      content: '`read` changes nothing, `compute` costs but changes nothing, `write` is the rest.',
+      content: '`read` changes nothing, `compute` costs but changes nothing, `write` is everything else.',
       example: 'action.effect == "write"',
     },
     effects: {
@@ -45,7 +45,7 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
   parameters: {
     NAME: {
       content:
-        'Parameters that the row of the action declares: of path, query and body. Absent if the request does not have it. `chaperone catalogue` and the pages of `npm run docs` list them.',
+        'Parameters that the catalogue declares for the action, from path, query and body. A parameter that the request lacks is absent. `chaperone catalogue` and the pages of `npm run docs` list them.',
       example: 'has(parameters.number) && parameters.number == 7',
     },
   },
@@ -110,17 +110,17 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
     segments: { content: 'Decoded segments of the path.', example: 'request.segments[0] == "repos"' },
     raw_path: { content: 'Path as sent.', example: 'request.raw_path.endsWith("/merge")' },
     query: {
-      content: 'Query parameters by name. A repeated one is a list.',
+      content: 'Query parameters by name. A repeated parameter is a list.',
       example: 'request.query.draft == "true"',
     },
     headers: {
       content:
-        'End-to-end header fields by name in lower case, without credentials. A repeated one is a list.',
+        'End-to-end header fields by name in lower case, without credentials. A repeated field is a list.',
       example: '"x-team" in request.headers && request.headers["x-team"] == "web"',
     },
     body: {
       content:
-        'JSON value, or the fields of a form. Absent without a body; unknown for other formats and beyond the bounds.',
+        'JSON value, or the fields of a form. Absent without a body; unknown for other formats and for bodies beyond the limits.',
       example: 'request.body.merge_method == "squash"',
     },
   },

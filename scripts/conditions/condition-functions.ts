@@ -8,7 +8,8 @@ export type FunctionText = {
 /** Descriptions of the functions by name, in the order of the page. */
 export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
   has: {
-    content: 'Whether a field exists. A fact that is unknown exists, and reading it has no value.',
+    content:
+      'Whether a field exists. An unknown fact exists, but a condition that reads the fact has no value.',
     example: '!has(parameters.sha)',
   },
   size: { content: 'Characters, bytes, elements or keys.', example: 'size(parameters.labels) == 2' },
@@ -23,15 +24,16 @@ export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
   upperAscii: { content: 'Text in upper case, ASCII only.', example: '"main".upperAscii() == "MAIN"' },
   trim: { content: 'Text without white space at both ends.', example: '" main ".trim() == "main"' },
   indexOf: {
-    content: 'First position of a text, from a position on; -1 if there is none.',
+    content:
+      'First position of a text within a text, optionally searched from a given position; -1 if the text does not occur.',
     example: '"a/b/c".indexOf("/", 2) == 3',
   },
   lastIndexOf: {
-    content: 'Last position of a text; -1 if there is none.',
+    content: 'Last position of a text within a text; -1 if the text does not occur.',
     example: '"a/b/c".lastIndexOf("/") == 3',
   },
   substring: {
-    content: 'Part of a text from a position, before another one.',
+    content: 'Part of a text from a start position up to, but not including, an end position.',
     example: '"release".substring(0, 3) == "rel"',
   },
   exists: {
@@ -124,7 +126,7 @@ export const OPERATOR_TEXTS: ReadonlyArray<FunctionText & { readonly operator: s
   },
   {
     operator: '== !=',
-    content: 'Equality. A list compared with one value has no value.',
+    content: 'Equality. A comparison of a list with a single value has no value.',
     example: 'action.risk != "low"',
   },
   { operator: '< <= > >=', content: 'Order of numbers, texts and times.', example: 'risk.score >= 0.5' },

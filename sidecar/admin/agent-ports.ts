@@ -49,7 +49,10 @@ export function createAgentPorts({ file, front, accepts, log }: AgentPortsDeps):
       if (!isErrno(error, 'EADDRINUSE') && !isErrno(error, 'EACCES')) throw error
       const port = await front.openAgentPort(agent, 0, accepts)
       ports.set(agent, port)
-      log.warn({ agent, wanted, port }, 'agent port is in use by another process; assigned a new port')
+      log.warn(
+        { agent, wanted, port },
+        'the port of an agent is in use by another process; the agent got a new port',
+      )
     }
   }
 

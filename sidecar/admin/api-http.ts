@@ -64,7 +64,7 @@ export function assertLocal(request: ApiRequest): void {
   if (host !== null && isLoopbackHost(host)) return
   throw new ChaperoneError('misdirected', {
     detail:
-      'The Host header must be localhost or a loopback address: call http://127.0.0.1 and the gateway port.',
+      'The Host header must be localhost or a loopback address. Call http://127.0.0.1:PORT with the port of the gateway.',
   })
 }
 
@@ -82,7 +82,8 @@ export function assertToken(request: ApiRequest, token: string): void {
   const given = /^bearer +(\S+) *$/i.exec(headerOf(request.headers, 'authorization') ?? '')?.[1] ?? ''
   if (timingSafeEqual(sha256(given), sha256(token))) return
   throw new ChaperoneError('unauthorized', {
-    detail: 'Send Authorization: Bearer and the token in the file that INTERNAL_TOKEN_FILE names.',
+    detail:
+      'Send the header Authorization: Bearer TOKEN with the token in the file that INTERNAL_TOKEN_FILE names.',
   })
 }
 

@@ -158,7 +158,7 @@ function journalWarnings({ state, problem }: Journal, isUnprotected: boolean): r
 function quotaWarnings(deferrals: number, pending: number): readonly string[] {
   if (deferrals === 0) return []
   return [
-    `The control plane deferred ${deferrals} record batches of this process because of its ingest quota; ${pending} records are pending in the journal.`,
+    `The control plane deferred ${deferrals} batches of records of this process, because they exceed the ingest quota. ${pending} records are pending in the journal and are sent later.`,
   ]
 }
 

@@ -21,7 +21,7 @@ export type UnlistedPorts = {
 /** Maximum number of stored entries, because agents choose the ports. */
 const MAX_LISTED = 32
 const MORE =
-  'Agents requested other ports of hosts in egress.allowedHosts, which no entry covers. See the denied requests in the traffic log.'
+  'Agents requested hosts of egress.allowedHosts at ports that no entry covers. See the denied requests in the traffic log.'
 
 type Unlisted = { readonly entry: string; readonly host: string; readonly port: number }
 
@@ -67,5 +67,5 @@ function keyOf(entry: string, port: number): string {
 function sentenceOf({ entry, port }: Unlisted): string {
   const { host, port: listed } = readAllowed(entry)
   const missing = authorityText(host, port)
-  return `Agents requested ${missing}. egress.allowedHosts lists ${entry}, which covers port ${listed} only: add ${missing} if they need it.`
+  return `Agents requested ${missing}, but ${entry} in egress.allowedHosts covers port ${listed} only. If the agents need this port, add ${missing}.`
 }

@@ -99,7 +99,9 @@ export function createFetchHandleOwners(client: () => ControlClient): FetchHandl
     const reply = await postWithin(client(), SYNC_PATHS.handles, request, TIMEOUT_MS)
     const parsed = reply === undefined ? undefined : HandlesReply.safeParse(jsonOf(reply))
     if (parsed?.success !== true)
-      throw new Error('the control plane did not return the owners of the handles')
+      throw new Error(
+        'the control plane did not report which agents created the provider resources of the request',
+      )
     return parsed.data
   }
 }

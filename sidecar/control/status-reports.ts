@@ -19,7 +19,9 @@ export function createStatusReports(deps: {
       .post(SYNC_PATHS.status, deps.status())
       // A lost report is harmless: the next report follows within seconds, and the open stream itself proves the
       // presence of the process.
-      .catch((error: unknown) => deps.log.debug({ err: error }, 'status could not be reported'))
+      .catch((error: unknown) =>
+        deps.log.debug({ err: error }, 'status could not be reported to the control plane'),
+      )
   }
   const timer = setInterval(report, EVERY_MS).unref()
   return { now: report, close: () => clearInterval(timer) }

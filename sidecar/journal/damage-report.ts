@@ -22,7 +22,7 @@ export function damageReport(to: {
     const found = { unknown: unknown.length, lost, tornAt }
     to.log.warn(
       found,
-      'results of a closed journal segment were damaged: recorded from their intents, or lost',
+      'a closed journal segment has damaged results; their requests are recorded without a result, or lost',
     )
   }
 }

@@ -6,7 +6,7 @@ import { ChaperoneError } from '../../core/errors.ts'
  */
 export function unavailableText(dir: string, reason: string | null): string {
   const cause = reason === null ? '' : ` (${reason})`
-  return `The journal in ${dir} is full or cannot be written${cause}, and the gateway forwards no request without a record. Free disk space or replace the volume, or restore the control plane so that records can be uploaded.`
+  return `The journal in ${dir} is full or cannot be written${cause}, so the gateway cannot record requests and forwards none. Free disk space, replace the volume, or restore the control plane, to which the journal uploads its records.`
 }
 
 export function journalUnavailable(dir: string, reason: string | null): ChaperoneError {

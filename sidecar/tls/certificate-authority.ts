@@ -138,7 +138,9 @@ async function loadChain(
   if (issuer === undefined)
     throw new Error(`${certFile} contains no certificate: delete it to create a new CA`)
   if (!issuer.checkPrivateKey(key)) {
-    throw new Error(`${certFile} and ${keyFile} do not belong together: restore the pair, or delete both`)
+    throw new Error(
+      `${certFile} and ${keyFile} do not belong together: restore the pair, or delete both files to create a new CA`,
+    )
   }
   if (!issuer.ca) throw new Error(`${certFile} is not a CA certificate (CA:TRUE is missing): replace it`)
   if (Date.parse(issuer.validTo) <= root.nowMs) {

@@ -129,7 +129,7 @@ function connectError(target: UpstreamTarget, cause: Error): ChaperoneError {
   const code = 'code' in cause ? String(cause.code) : ''
   if (code === 'ETIMEDOUT') return timedOut(target.host, LIMITS.connectTimeoutMs)
   if (target.isTls && !NETWORK_CODES.has(code) && !isAggregate(cause)) {
-    const detail = `TLS with ${target.host} failed (${code || cause.message}); nothing was sent. Check its certificate, or set upstream.caBundle of the connector.`
+    const detail = `TLS with ${target.host} failed (${code || cause.message}); nothing was sent. Check the certificate of the host, or set upstream.caBundle of the connector.`
     return new ChaperoneError('upstream_tls', { detail, extra: { error_type: 'tls' }, cause })
   }
   return failed(target.host, code || cause.message, cause)
@@ -188,8 +188,8 @@ function rememberSession(sessions: Map<string, Buffer>, key: string, session: Bu
 
 function refusedBy(host: string, address: string, { why, isFinal }: AddressRefusal): ChaperoneError {
   const remedy = isFinal
-    ? 'No setting allows it, because credentials of the machine are kept at such addresses.'
-    : "If this is meant, set allowPrivateAddresses: under upstream of the connector, or on the host's entry in egress.tcp of the gateway."
+    ? 'No setting allows such addresses, because they can serve credentials of the machine.'
+    : 'If this address is intended, set allowPrivateAddresses: true under upstream of the connector, or for the host in egress.tcp of the gateway.'
   const detail = `${host} resolves to ${address}, ${why}. ${remedy}`
   return new ChaperoneError('address_refused', { detail, extra: { error_type: 'connect' } })
 }

@@ -146,7 +146,7 @@ except OSError: pass`
     const ran = await setRules(pod.network, 'net_admin')
     expect(ran.code).not.toBe(0)
     expect(ran.stderr).toMatch(
-      /^The traffic of this pod cannot be captured: ip6tables-legacy-restore failed \(.+\)\. gVisor admits the capture rules only where the node sets net-raw = "true" in runsc\.toml\. Set it on the nodes of this RuntimeClass, or use a Gateway with interception: proxyEnv\.\n$/,
+      /^The traffic of this pod cannot be captured: ip6tables-legacy-restore failed \(.+\)\. gVisor admits the capture rules only where the node sets net-raw = "true" in runsc\.toml\. Set net-raw on the nodes of this RuntimeClass, or use a Gateway with interception: proxyEnv\.\n$/,
     )
   })
 })

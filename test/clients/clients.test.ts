@@ -324,7 +324,7 @@ describe('other clients', () => {
       may: { isError: false, text: expect.stringContaining('codehost.issue.create') },
       denied: { isError: false, text: expect.stringMatching(/^DENY: /) },
       unknown: { isError: true, text: expect.stringContaining('no connector of type no') },
-      asked: { isError: false, text: expect.stringContaining('Nothing is granted yet') },
+      asked: { isError: false, text: expect.stringContaining('No access is granted yet') },
     })
     expect(seenSince(before)).toHaveLength(0)
     await answerPending('codehost.branch.delete', false)

@@ -397,7 +397,7 @@ describe.skipIf(!hasGo)('agent-sandbox with its own controller (go)', () => {
     expect(loose).toEqual([])
     const claimed = (await get<Claim>('sandboxclaims', 'too-early', AGENTS))?.status?.sandbox?.name
     if (says === 'Ready') expect(claimed).not.toBe(member)
-    else expect(says).toMatch(/only a new pod gets one|the pod of the Sandbox exists/)
+    else expect(says).toMatch(/only a new pod gets a sidecar|the Sandbox has a pod/)
     await kube(['delete', 'sandboxclaim', 'too-early', '-n', AGENTS])
     await apply(pool('late', 0))
     await eventually(

@@ -27,11 +27,11 @@ describe('the configuration', () => {
 
   test.each([
     [{ DATABASE_URL: '' }, /^DATABASE_URL is not set: set it to postgres:/],
-    [{ DATABASE_URL: 'mysql://u:secret@h' }, /^DATABASE_URL is no PostgreSQL address/],
+    [{ DATABASE_URL: 'mysql://u:secret@h' }, /^DATABASE_URL is not a PostgreSQL address/],
     [{ MASTER_KEY_FILE: '' }, /^MASTER_KEY_FILE is not set/],
     [{ PORT: '70000' }, /^PORT is "70000": set it to a number/],
     [{ PORT: '3e3' }, /^PORT/],
-    [{ DATABASE_LISTEN_URL: 'db:5432' }, /^DATABASE_LISTEN_URL is no PostgreSQL address: set it to/],
+    [{ DATABASE_LISTEN_URL: 'db:5432' }, /^DATABASE_LISTEN_URL is not a PostgreSQL address: set it to/],
     [{ DATABASE_PREPARE: 'no' }, /^DATABASE_PREPARE/],
     [{ DATABASE_POOL_SIZE: '3' }, /^DATABASE_POOL_SIZE is "3": set it to a number from 4 to 200/],
     [{ DATABASE_POOL_SIZE: '1e2' }, /^DATABASE_POOL_SIZE/],
@@ -40,7 +40,7 @@ describe('the configuration', () => {
     [{ AUDIT_RETENTION_DAYS: '1.5' }, /^AUDIT_RETENTION_DAYS/],
     [{ TRAFFIC_RETENTION_HOURS: '0' }, /^TRAFFIC_RETENTION_HOURS is "0": set it to a number from 1 to 168/],
     [{ TRAFFIC_RETENTION_HOURS: '169' }, /^TRAFFIC_RETENTION_HOURS/],
-    [{ RECORD_EXPORT_URL: 'http://collector:4318' }, /^RECORD_EXPORT_URL is no http or https address/],
+    [{ RECORD_EXPORT_URL: 'http://collector:4318' }, /^RECORD_EXPORT_URL is not an http or https address/],
     [{ NOTIFY_ALLOW_CIDRS: '10.0.0.0/8,10.0.0.0/33' }, /^NOTIFY_ALLOW_CIDRS has "10.0.0.0\/33"/],
     [{ PUBLIC_URL: 'chaperone.example' }, /^PUBLIC_URL/],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL/],

@@ -93,7 +93,7 @@ describe.skipIf(whySkipped !== null)('rights of users on the pages', { timeout: 
     await card.getByRole('button', { name: 'Approve' }).click()
     const result = page.locator('[data-result]:focus')
     await result.getByRole('button', { name: 'Undo' }).click()
-    await result.getByText('The approval is withdrawn.').waitFor()
+    await result.getByText('The approval is withdrawn').waitFor()
     expect(await statusOfFirst()).toBe('cancelled')
     await result.getByRole('button', { name: 'Dismiss' }).click()
     const statusOfSecond = await submit()

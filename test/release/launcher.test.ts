@@ -33,6 +33,8 @@ test.each([
   mkdirSync(old)
   writeFileSync(join(old, 'node'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
   const { status, stderr } = run(launcher, old)
-  expect(stderr).toBe(`chaperone needs Node.js 24 or newer, and ${version} is on the PATH. Install it.\n`)
+  expect(stderr).toBe(
+    `chaperone needs Node.js 24 or newer, but ${version} is on the PATH. Install Node.js 24.\n`,
+  )
   expect(status).toBe(1)
 })

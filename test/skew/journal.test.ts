@@ -66,6 +66,6 @@ test('this version reads the journal of a crashed gateway of the frozen version,
     ['/repos/acme/lost/issues', 'ALLOW', null, 'unknown'],
   ])
   expect(new Set(rows.map(({ id }) => id)).size).toBe(5)
-  expect(world.log()).toContain('recovered requests with unknown outcome')
+  expect(world.log()).toContain('requests of a crashed process were recorded with unknown outcome')
   expect(recorder.seen).toHaveLength(4)
 }, 240_000)

@@ -184,7 +184,7 @@ describe('versions beside each other', () => {
     )
     // The pipe of the process may deliver the line later than the control plane shows the warning.
     await eventually('the gateway logs it', () =>
-      world.log().includes('configuration needs a newer gateway') ? true : null,
+      world.log().includes('the configuration uses features of a newer gateway version') ? true : null,
     )
   }, 240_000)
 })

@@ -262,7 +262,7 @@ test.each([
     { method: 'POST', host: '169.254.169.254', target: '/a' },
     502,
     'webhook.post',
-    /No setting allows it/,
+    /No setting allows such addresses/,
   ],
 ] as const)('%s: denied with the action, and no rule', async (_reason, request, status, type, why) => {
   const chain = await chainOf(async () => expect((await agent.send(request)).status).toBe(status))

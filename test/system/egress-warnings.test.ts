@@ -39,9 +39,9 @@ const warningsWhen = (what: string, fits: (warnings: readonly string[]) => boole
   })
 
 const LISTED =
-  'Agents requested listed.example:8443. egress.allowedHosts lists listed.example, which covers port 443 only: add listed.example:8443 if they need it.'
+  'Agents requested listed.example:8443, but listed.example in egress.allowedHosts covers port 443 only. If the agents need this port, add listed.example:8443.'
 const WILD =
-  'Agents requested *.wild.example:443. egress.allowedHosts lists *.wild.example:9443, which covers port 9443 only: add *.wild.example:443 if they need it.'
+  'Agents requested *.wild.example:443, but *.wild.example:9443 in egress.allowedHosts covers port 9443 only. If the agents need this port, add *.wild.example:443.'
 
 test('the gateway names entries of allowedHosts that agents used with another port, until they are listed', async () => {
   expect(await warningsWhen('the gateway runs', () => true)).toEqual([])
@@ -66,7 +66,7 @@ test('the gateway names entries of allowedHosts that agents used with another po
     gateway_warnings: [`default/local: ${WILD}`, `default/local: ${LISTED}`],
   })
   const doctor = await laptop.cli(['doctor'])
-  expect(doctor.stdout).toContain('Agents requested listed.example:8443.')
+  expect(doctor.stdout).toContain('Agents requested listed.example:8443, but')
   expect(doctor.stdout).toContain(
     'warning  refused host a.wild.example: requested by dev, but no connector owns the host\n         -> add a Connector with this domain, or add it to spec.egress.allowedHosts of Gateway default/local',
   )
@@ -75,5 +75,5 @@ test('the gateway names entries of allowedHosts that agents used with another po
 
   laptop.writeManifest('gateway.yaml', gateway('listed.example', 'listed.example:8443', '*.wild.example'))
   await warningsWhen('no warning', (warnings) => warnings.length === 0)
-  expect((await laptop.cli(['status'])).stdout).not.toContain('Agents asked')
+  expect((await laptop.cli(['status'])).stdout).not.toContain('Agents requested')
 })

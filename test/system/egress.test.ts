@@ -95,7 +95,7 @@ test('a metadata address is never dialled, and the refusal names no setting', as
   const answer = await agent.json({ method: 'GET', host: '169.254.169.254', target: '/' })
   expect(answer.status).toBe(502)
   expect(answer.body).toMatchObject({ error: 'upstream address refused' })
-  expect(String(answer.body['message'])).toMatch(/metadata.*No setting allows it/)
+  expect(String(answer.body['message'])).toMatch(/metadata.*No setting allows such addresses/)
 })
 
 test('an upstream URL that points inside needs allowPrivateAddresses: nothing reaches it', async () => {

@@ -77,7 +77,7 @@ async function fetchThroughGateway(url: string, init: RequestInit): Promise<Resp
 
 test('a wrong key, a wrong installation and a missing permission are errors that say what to change', async () => {
   await connect('nokey', {}, 'not a key')
-  expect(await failureOf('nokey')).toContain('The stored secret is no RSA private key.')
+  expect(await failureOf('nokey')).toContain('The stored secret is not an RSA private key.')
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 })
   await connect('short', {}, privateKey.export({ type: 'pkcs1', format: 'pem' }).toString())
   expect(await failureOf('short')).toContain('has 1024 bits, and at least 2048 are required.')

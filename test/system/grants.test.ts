@@ -68,7 +68,7 @@ test('an approver makes, reads and revokes a grant with the command line, whose 
   const grant = grantIn(made)
   expect(made).toContain(`${id} is approved.`)
   expect(made).toMatch(
-    /^Grant grt_\w+ approves 2 more requests of dev with codehost\.pr\.merge on acme\/site until \S+, with the same number and any other parameters, body and query\. chaperone approvals revoke grt_\w+ ends it\.$/m,
+    /^Grant grt_\w+ approves 2 more requests of dev with codehost\.pr\.merge on acme\/site until \S+, with the same number and any other parameters, body and query\. To end the grant, run chaperone approvals revoke grt_\w+\.$/m,
   )
   expect((await held).status).toBe(200)
   expect((await merge(7)).status).toBe(200)
@@ -84,7 +84,7 @@ test('an agent requests access; an approval alone grants nothing, and a grant co
   const asked = { action: 'codehost.pr.merge', reason: 'The release is due' }
   expect(await requestAccess({ ...asked, reason: '' })).toContain('reason: must have 1 to 500 characters')
   expect(await requestAccess({ ...asked, action: 'codehost.pr.mergee' })).toContain('There is no action')
-  expect(await requestAccess(asked)).toContain('Nothing is granted yet.')
+  expect(await requestAccess(asked)).toContain('No access is granted yet.')
   const first = await pending()
   expect(await chaperone('approve', first, '--for', '1h')).toContain('--any-target')
   expect(await chaperone('approve', first)).toContain('has no more access than before')
@@ -96,5 +96,5 @@ test('an agent requests access; an approval alone grants nothing, and a grant co
   expect(made).toMatch(/^Grant grt_\w+ approves 10 more requests of dev .* on any target until/m)
   expect((await merge(9)).status).toBe(200)
   for (let open = 0; open < 3; open++) await requestAccess(asked)
-  expect(await requestAccess(asked)).toContain('as many open requests as one agent may have')
+  expect(await requestAccess(asked)).toContain('the maximum number of open access requests')
 })

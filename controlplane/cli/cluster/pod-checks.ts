@@ -19,7 +19,7 @@ export function podChecks(facts: PodFacts): readonly Check[] {
     return [
       problem(
         'governed',
-        'NO: the pod has a Gateway but no sidecar, because the injector was not available when it was created',
+        'NO: the pod has a Gateway but no sidecar, because the injector was not available when the pod was created',
         remedy,
       ),
     ]

@@ -23,9 +23,9 @@ export function grantOf(command: Command, invocation: Invocation, verb: string):
   const isAnyTarget = flag(invocation, 'any-target')
   if (duration === undefined) {
     if (uses === undefined && parameters.length === 0 && !isAnyTarget) return undefined
-    throw usageError(command, '--uses, --any-target and --parameter belong to a grant: add --for.')
+    throw usageError(command, '--uses, --any-target and --parameter are options of a grant. Add --for.')
   }
-  if (verb !== 'approve') throw usageError(command, '--for belongs to approve.')
+  if (verb !== 'approve') throw usageError(command, '--for can be used only with approve.')
   const parsed = GrantBody.safeParse({
     duration,
     ...(uses === undefined ? {} : { max_uses: Number(uses) }),
@@ -68,7 +68,7 @@ export async function grantSentence(api: ApiClient, id: string): Promise<string>
     (reply) => GrantList.parse(reply).grants.find((each) => each.id === id),
     () => undefined,
   )
-  const end = `chaperone approvals revoke ${id} ends it.`
+  const end = `To end the grant, run chaperone approvals revoke ${id}.`
   if (grant === undefined) return `Grant ${id} approves later requests. ${end}`
   const { max_uses, action_type, agent, expires_at } = grant
   const requests = max_uses === 1 ? 'one more request' : `${max_uses} more requests`

@@ -11,7 +11,7 @@ export const audit: Command = {
   summary: 'Export the audit log as CSV',
   usage: ['audit export [--type T] [--agent NAME] [--from TIME] [--to TIME] [--search TEXT] [--request ID]'],
   details:
-    'Prints the events that match every option, oldest first. TIME is a date or a time with its zone; a date is its midnight in UTC.\n' +
+    'Prints the events that match every option, oldest first. TIME is a date or a time with its zone; a date means midnight in UTC.\n' +
     'After an interruption the exit code is 3, and the output is not complete.',
   maxArguments: 1,
   options: {

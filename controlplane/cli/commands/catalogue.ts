@@ -13,7 +13,7 @@ export const catalogue: Command = {
   summary: 'List the known actions and their requests; works offline',
   usage: ['catalogue [--connector TYPE] [--search TEXT] [--json]'],
   details:
-    'Permissions and policies name these actions. A request without a row has the action <connector>.unmapped.<method>.\n' +
+    'Permissions and policies name these actions. A request that is not listed has the action <connector>.unmapped.<method>.\n' +
     'Tools of MCP servers have the action mcp.tools.<name>.',
   maxArguments: Number.POSITIVE_INFINITY,
   options: {

@@ -59,9 +59,9 @@ export const credential: Command = {
     'credential rm NAME',
   ],
   details:
-    'NAME is the name that a manifest has in credential.vault, or a connector; for test and rotate also the variable, file or\n' +
+    'NAME is a name in credential.vault of a manifest, or a connector. test and rotate also accept the variable, file or\n' +
     'command that a manifest names. set reads the secret from the terminal without echo, or from standard input, never from an\n' +
-    'argument. The control plane stores it encrypted; agents never receive it.',
+    'argument. The control plane stores the secret encrypted; agents never receive it.',
   maxArguments: 2,
   options: {},
   examples: [

@@ -59,7 +59,7 @@ export const kill: Command = {
   summary: 'Activate or lift the kill switch, for all agents or for a scope',
   usage: ['kill on [--scope SCOPE] [--reason TEXT]', 'kill off [--scope SCOPE]', 'kill status'],
   details:
-    'An active kill switch refuses new requests, ends held ones, and closes open streams and tunnels.\n' +
+    'An active kill switch refuses new requests, ends held requests, and closes open streams and tunnels.\n' +
     'SCOPE is all (default), agent:NAME, connector:NAME, gateway:NAME, namespace:NAME, claim:NAME, pod:NAME, or the\n' +
     'name of an agent, a connector or a gateway.\n' +
     'A scope that names no agent, connector or gateway is activated too, with a warning and exit code 4.\n' +
@@ -128,7 +128,7 @@ type Toggled = { readonly active: boolean; readonly scope: string | undefined; r
 function outcome(state: KillState, { active, scope, elapsedMs }: Toggled): readonly string[] {
   if (active && state.nearest !== undefined)
     return [
-      `Kill switch active. Nothing that exists has the scope ${scope ?? 'all'}, so it matches nothing yet.`,
+      `Kill switch active, but without effect so far: nothing that exists has the scope ${scope ?? 'all'}.`,
     ]
   const line = acknowledgement(state, active, elapsedMs)
   if (active || state.released === undefined) return [line]

@@ -32,8 +32,8 @@ export const user: Command = {
   details:
     'invite prints a link, which is shown only once and valid for one registration with this address.\n' +
     'reset-password writes to the database of the data folder, whether Chaperone runs or not. The network API has no such\n' +
-    'operation. It revokes every session and approver key of the user, and records user.password_reset in the audit log. It is\n' +
-    'refused inside chaperone run --capture. All other commands need the right to change users: chaperone login',
+    'operation. reset-password also revokes every session and approver key of the user, and records user.password_reset in the\n' +
+    'audit log. reset-password is refused inside chaperone run --capture. All other commands need the right to change users: chaperone login',
   maxArguments: 2,
   options: {
     role: { type: 'string', value: 'ROLE', help: 'viewer (default), member, admin or owner' },

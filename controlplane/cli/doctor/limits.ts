@@ -51,7 +51,7 @@ export const LIMITS: readonly Limit[] = [
     attacker: 'Program that uses a daemon of the machine (containers, desktop bus, terminal multiplexer)',
     run: 'not protected',
     captured:
-      'partly protected: Unix sockets that exist when the command starts are masked, those of other network namespaces below /run only; not protected: sockets that are created later',
+      'partly protected: Unix sockets that exist when the command starts are masked (those of other network namespaces only below /run); not protected: sockets that are created later',
   },
   {
     attacker: 'Program that changes files which the user runs later (shell profile, hooks, Chaperone itself)',
@@ -71,7 +71,7 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Repository that contains a data folder',
-    run: 'protected: the folder is ignored before "chaperone trust DIR", and its server gets no token before the server proves that it has the installation key in your home folder',
+    run: 'protected: the folder is ignored until you run "chaperone trust DIR", and its server gets no token until the server proves that it has the installation key in your home folder',
     captured: 'protected',
   },
   {

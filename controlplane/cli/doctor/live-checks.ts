@@ -146,7 +146,7 @@ function egressCheck(found: string): Check {
 
 function journalChecks(state: string, folder: string): Check[] {
   if (state === 'ok') return []
-  const found = `the journal is ${state}, and requests are not forwarded without a record`
+  const found = `the journal is ${state}, so requests cannot be recorded and are not forwarded`
   const remedy =
     state === 'full'
       ? 'start the control plane, so that it receives the records, or raise JOURNAL_MAX_BYTES'

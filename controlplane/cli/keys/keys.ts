@@ -21,9 +21,10 @@ export const keys: Command = {
   summary: 'Rotate the master key, and show which key encrypts stored secrets',
   usage: ['keys status', 'keys rotate'],
   details:
-    'rotate adds a key to the master key file, encrypts every stored secret with it while both keys decrypt, and removes the former key\n' +
-    'from the file. It works whether Chaperone runs or not; after an interruption, run it again. Keep a copy of the file before and\n' +
-    'after: a backup is restored with the keys of its time. Refused inside chaperone run --capture. In a cluster: kubectl chaperone keys.',
+    'rotate adds a key to the master key file, encrypts every stored secret with the new key, and then removes the\n' +
+    'former key from the file. The command works whether Chaperone runs or not; after an interruption, run it again. Keep a copy of the\n' +
+    'file from before and after the rotation: a backup can be restored only with the keys of its time.\n' +
+    'Refused inside chaperone run --capture. In a cluster: kubectl chaperone keys.',
   maxArguments: 1,
   options: {},
   examples: [
@@ -56,7 +57,7 @@ async function requireTable(db: Db): Promise<void> {
   if (rows[0]?.exists === true) return
   throw new ChaperoneError('conflict', {
     detail:
-      'The database is that of an earlier version of Chaperone. Start Chaperone once, then run the command again.',
+      'The database has the schema of an earlier version of Chaperone. Start Chaperone once, then run the command again.',
   })
 }
 

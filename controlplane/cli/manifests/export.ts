@@ -7,8 +7,8 @@ export const exportCommand: Command = {
   summary: 'Print gateways, connectors, permissions and policies as manifests, without credentials',
   usage: ['export [--bundle]'],
   details:
-    'An empty installation makes the same decisions when they are applied. Each Connector with a credential references a Secret that\n' +
-    'you create. Unchanged default policies are omitted, because every installation has them. Settings that a manifest cannot\n' +
+    'An empty installation to which you apply the manifests makes the same decisions. Each Connector with a credential references\n' +
+    'a Secret that you create. Unchanged default policies are omitted, because every installation has them. Settings that a manifest cannot\n' +
     'express or that would be refused are listed in comments and on standard error; the exit code is then 1.',
   maxArguments: 0,
   options: { bundle: { type: 'boolean', help: 'print agents and policies as JSON, for chaperone import' } },

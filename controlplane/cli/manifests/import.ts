@@ -72,7 +72,9 @@ async function store(invocation: Invocation, api: ApiClient, bundle: object): Pr
 function printReport({ print, warn }: Invocation['terminal'], reply: ImportReply): void {
   const { agents_imported: agents, policies_imported: policies, skipped } = reply
   const same = (skipped?.agents.length ?? 0) + (skipped?.policies.length ?? 0)
-  print(`Imported: agents ${agents}, policies ${policies}. Left out as the same: ${same}.`)
+  print(
+    `Imported: agents ${agents}, policies ${policies}. Left out, because they exist in the same form: ${same}.`,
+  )
   for (const { name, api_key } of reply.agent_keys)
     print(`Key of ${name}, which is shown only once: ${api_key}`)
   for (const name of reply.policies_disabled) warn(`The policy ${name} is disabled, because its tests fail.`)

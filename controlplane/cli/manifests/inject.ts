@@ -143,7 +143,7 @@ function runtimeWarnings({ spec }: Pod, handler: string | undefined): readonly s
   const { runtimeClassName: name = '' } = spec
   if (name === '' || handler !== undefined) return []
   return [
-    `spec.runtimeClassName ${name}: the handler of this RuntimeClass is in the cluster, so the capture is that of runc. Give the handler with --runtime-handler (kubectl get runtimeclass ${name} -o jsonpath={.handler}).`,
+    `spec.runtimeClassName ${name}: only the cluster has the handler of this RuntimeClass, so the output is for the handler runc. Give the handler with --runtime-handler (kubectl get runtimeclass ${name} -o jsonpath={.handler}).`,
   ]
 }
 

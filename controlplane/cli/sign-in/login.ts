@@ -18,8 +18,8 @@ export const login: Command = {
   summary: 'Sign in at this terminal, to answer approvals and change agents as a user',
   usage: ['login [--email ADDRESS]'],
   details:
-    'The session expires after 12 hours without use or after 7 days, and ends with chaperone logout. It is stored in your home folder\n' +
-    '(mode 0600), outside the data folder, together with a proof of earlier sign-ins on this computer. Programs of the same user account\n' +
+    'The session expires after 12 hours without use or after 7 days, and ends with chaperone logout. The session is stored in your home\n' +
+    'folder (mode 0600), outside the data folder, together with a proof of earlier sign-ins on this computer. Programs of the same user account\n' +
     'can read your home folder, except under chaperone run --capture.\n' +
     'If the control plane has an identity provider, the sign-in continues in a browser on this computer; --email signs in by password.',
   options: {

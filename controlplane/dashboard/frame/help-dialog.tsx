@@ -22,7 +22,8 @@ export function HelpDialog({ isOpen, onClose }: { readonly isOpen: boolean; read
           <Anchor href={hrefOf('traffic', { decision: 'DENY' })} onClick={onClose} underline="always">
             Denied requests
           </Anchor>{' '}
-          show the rule that decided. An agent sees the id of its refusal; the search of Traffic finds it.{' '}
+          show the rule that decided. An agent receives the id of its refusal; the search of Traffic finds the
+          request by this id.{' '}
           <Anchor href={hrefOf('explain')} onClick={onClose} underline="always">
             Explain
           </Anchor>{' '}

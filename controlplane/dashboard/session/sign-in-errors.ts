@@ -14,7 +14,7 @@ const MESSAGES: Readonly<Record<SignInErrorCode, string>> = {
     'The identity provider did not list your groups because there are too many. Ask its administrator to send only the groups of this application.',
   suspended: 'Your account is suspended. Ask an administrator to activate it.',
   account_exists:
-    'Your e-mail address has an account here that the identity provider cannot take over. Sign in with its password, or ask an owner.',
+    'Your e-mail address has an account here that the identity provider cannot take over. Sign in with the password of the account, or ask an owner.',
 }
 
 /**

@@ -9,9 +9,9 @@ export function readDatabaseAddresses(text: (name: 'DATABASE_URL' | 'DATABASE_LI
   const [databaseUrl, databaseListenUrl] = [text('DATABASE_URL'), text('DATABASE_LISTEN_URL')]
   if (databaseUrl === null || !POSTGRES_URL.test(databaseUrl))
     throw new Error(
-      `DATABASE_URL is ${databaseUrl === null ? 'not set' : 'no PostgreSQL address'}: set it to ${EXAMPLE}`,
+      `DATABASE_URL is ${databaseUrl === null ? 'not set' : 'not a PostgreSQL address'}: set it to ${EXAMPLE}`,
     )
   if (databaseListenUrl !== null && !POSTGRES_URL.test(databaseListenUrl))
-    throw new Error(`DATABASE_LISTEN_URL is no PostgreSQL address: set it to ${EXAMPLE}`)
+    throw new Error(`DATABASE_LISTEN_URL is not a PostgreSQL address: set it to ${EXAMPLE}`)
   return { databaseUrl, databaseListenUrl }
 }

@@ -39,7 +39,8 @@ function submissions({ orgId, actions }: ActionRoutesDeps): readonly Route[] {
       method: 'POST',
       path: '/api/v1/actions',
       auth: 'agent',
-      summary: 'Submits an action for a decision; an allowed one comes with a decision token',
+      summary:
+        'Submits an action for a decision; if the action is allowed, the reply contains a decision token',
       body: SubmitBody,
       response: SubmitReply,
       statuses: [409],
@@ -58,7 +59,7 @@ function submissions({ orgId, actions }: ActionRoutesDeps): readonly Route[] {
       method: 'POST',
       path: '/api/v1/actions/batch',
       auth: 'agent',
-      summary: 'Submits up to 20 actions, each decided by itself, without approvals',
+      summary: 'Submits up to 20 actions; each gets its own decision, and no approvals are opened',
       body: BatchBody,
       response: BatchReply,
       handler: async ({ principal, body }) => {
@@ -95,7 +96,7 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       path: '/api/v1/actions/:actionRequestId/execute',
       auth: 'agent',
       summary:
-        "Executes an allowed action through the agent's gateway, once; pending_approval where the gateway holds it",
+        "Executes an allowed action once through the agent's gateway; returns pending_approval if the gateway requires an approval",
       params: ActionParams,
       body: ExecuteBody,
       response: ExecuteReply,

@@ -66,7 +66,7 @@ function audit({ auditReading }: OrgRoutesDeps): Route {
     path: '/api/v1/audit/events',
     auth: 'agent',
     summary:
-      "Lists the agent's own events, newest first; with the capability audit:read all events (of its namespace for an agent of a namespace)",
+      "Lists the agent's own events, newest first. With the capability audit:read, lists all events; for an agent of a namespace, all events of that namespace",
     query: AuditQuery,
     response: AuditReply,
     handler: async ({ principal, query }) => {
@@ -85,7 +85,7 @@ function killSwitch({ killSwitch: service }: OrgRoutesDeps): Route {
     auth: 'agent_or_admin',
     admits: ['page_secret', 'machine_token', 'unchecked', 'break_glass'],
     summary:
-      'Activates the kill switch for everything or a scope, or lifts those of this API; returns whether a kill switch covers the scope. An agent of a namespace activates it for that namespace, or a scope within it',
+      'Activates a kill switch for everything or for a scope, or lifts the kill switches that this route activated; returns whether a kill switch covers the scope. An agent of a namespace can choose only that namespace or a scope within it',
     body: KillSwitchBody,
     response: KillSwitchReply,
     statuses: [403],

@@ -49,7 +49,7 @@ export function createApprovalRoutes({
       auth: 'approvals/answer',
       isNamespaced: true,
       summary:
-        'Answers an approval, each user once; `pending` until every required group has answered. 409 when it has ended or the user has answered it, 410 when it has expired',
+        'Answers an approval. Each user can answer once; the status is `pending` until every required group has answered. Returns 409 if the approval has ended or the user has already answered, and 410 if the approval has expired',
       body: AnswerBody,
       statuses: [410],
       response: AnswerReply,
@@ -80,7 +80,7 @@ export function createApprovalRoutes({
       auth: 'approvals/answer',
       isNamespaced: true,
       summary:
-        "Withdraws an approval that no gateway has used, with its grant, or the caller's own answer while other groups must answer; 409 when it is too late",
+        "Withdraws an approval that no gateway has used, with its grant. While other groups must still answer, withdraws the caller's own answer. Returns 409 if it is too late",
       query: WithdrawQuery,
       statuses: [404, 409],
       response: WithdrawReply,
@@ -99,7 +99,7 @@ async function grantOf(user: User, { approved, grant }: Answer): Promise<GrantOf
   if (grant === undefined) return undefined
   if (!approved)
     throw new ChaperoneError('validation', {
-      detail: 'grant: only an approval makes a grant. Remove it, or approve.',
+      detail: 'grant: a denial cannot make a grant. Remove the field grant, or approve.',
     })
   if (user.via === 'approver_key')
     throw new ChaperoneError('forbidden', {
@@ -111,5 +111,5 @@ async function grantOf(user: User, { approved, grant }: Answer): Promise<GrantOf
 
 function userOf(principal: Principal): Extract<Principal, { kind: 'user' }> {
   if (principal.kind === 'user') return principal
-  throw new ChaperoneError('unauthorized', { detail: 'This requires a session.' })
+  throw new ChaperoneError('unauthorized', { detail: 'This request requires a session.' })
 }

@@ -20,7 +20,7 @@ function respond({ approvals, actions }: ApprovalV1RoutesDeps): Route {
     auth: 'approvals/answer',
     isNamespaced: true,
     summary:
-      'Answers the approval of an action, each user once; `pending` until every required group has answered. 409 when it has ended or the user has answered it, 410 when it has expired',
+      'Answers the approval of an action. Each user can answer once; the status is `pending` until every required group has answered. Returns 409 if the approval has ended or the user has already answered, and 410 if the approval has expired',
     params: RespondParams,
     body: RespondBody,
     response: RespondReply,

@@ -114,7 +114,7 @@ function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): voi
  */
 function weakKey(): ChaperoneError {
   const detail =
-    'api_key: must be svc_live_ or svc_test_ followed by at least 43 letters and digits; leave it out, and rotate the key of the agent in the dashboard to get a key'
+    'api_key: must be svc_live_ or svc_test_ followed by at least 43 letters and digits; leave api_key out, and rotate the key of the agent in the dashboard to get a key'
   return new ChaperoneError('validation', { detail, extra: { details: detail } })
 }
 

@@ -88,7 +88,7 @@ export function portsOf({ ports, baseUrl }: ConnectorSpec): readonly number[] {
 export function missingDomains(spec: Pick<ConnectorSpec, 'type' | 'domains' | 'baseUrl'>): string | null {
   const needed = TYPES_WITHOUT_HOSTS.includes(spec.type)
   if (!needed || (spec.domains?.length ?? 0) > 0 || spec.baseUrl !== undefined) return null
-  return `a connector of type ${spec.type} has no domains of its own; name the hosts that it is for`
+  return `a connector of type ${spec.type} has no default hosts; name the hosts of the connector`
 }
 
 /**

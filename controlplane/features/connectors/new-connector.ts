@@ -45,7 +45,7 @@ export function connectorSpec(input: NewConnector, path: string): ConnectorSpec 
   const domainProblem = missingDomains(result.data)
   if (domainProblem !== null) throw validationError([`${at('domains')}: ${domainProblem}`])
   if (input.endpoint !== undefined && input.type !== 'mcp')
-    throw validationError([`${at('endpoint')}: is for type mcp only; remove it`])
+    throw validationError([`${at('endpoint')}: is for type mcp only; remove the field`])
   const authProblem = wrongAuth(result.data.auth)
   if (authProblem !== null) throw validationError([`${at('header')}: ${authProblem}`])
   return result.data

@@ -67,7 +67,7 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       method: 'POST',
       path: '/api/dashboard/connectors',
       auth: 'credentials/set',
-      summary: 'Adds a connector to a gateway, or replaces the token of an equal one',
+      summary: 'Adds a connector to a gateway, or replaces the token of an equal connector',
       body: AddConnectorBody,
       response: AddConnectorReply,
       handler: async ({ body, principal }) => {

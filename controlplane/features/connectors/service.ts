@@ -188,7 +188,7 @@ function newName({ name, type }: NewConnector, rows: readonly ConnectorRow[]): s
 function refuseRename(name: string, { input, path = '' }: Placement): void {
   if (input.name === undefined || input.name === name) return
   throw validationError([
-    `${fieldAt(path, 'name')}: the connector of these hosts is ${name}, and names cannot change; leave out the name`,
+    `${fieldAt(path, 'name')}: these hosts belong to the connector ${name}, and the name of a connector cannot change; leave out the name`,
   ])
 }
 

@@ -9,7 +9,8 @@ export function createUnownedHostRoutes(deps: { readonly unownedHosts: UnownedHo
       path: '/api/dashboard/unowned-hosts',
       auth: 'records/get',
       isNamespaced: true,
-      summary: 'Lists requested hosts that no connector owns, newest first, with the manifest to add',
+      summary:
+        'Lists hosts that agents requested and no connector owns, newest first, with a manifest that gives access to each',
       query: UnownedHostsQuery,
       response: UnownedHostsReply,
       handler: async ({ namespaces, query }) => ({

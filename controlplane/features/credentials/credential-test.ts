@@ -45,7 +45,7 @@ export async function testCredential(
         })
   if (result === null)
     throw new ChaperoneError('not_ready', {
-      detail: `No connected gateway has the credential of the connector ${row.name}. Start its gateway, in a cluster a pod whose agent has a permission for the connector, then test again.`,
+      detail: `No connected gateway has the credential of the connector ${row.name}. Start its gateway (in a cluster, a pod whose agent has a permission for the connector), then test again.`,
       retryAfterS: 5,
     })
   return verdict(row, result)
@@ -65,7 +65,7 @@ function verdict(row: ConnectorRow, { ok, status, result, error }: ResultBody): 
     return {
       ...failedTest,
       detail:
-        'The provider accepted the credential for authentication, but it lacks the permission to read its owner (403). Check its permissions if requests of agents are refused too.',
+        'The provider accepted the credential for authentication, but the credential lacks the permission to read its owner (403). If requests of agents are refused too, check the permissions of the credential.',
     }
   if (status === null || status >= 300)
     return {

@@ -25,7 +25,7 @@ export function rotateCredential({ db, orgId }: RotateDeps, by: Actor, name: str
     const minted = named.filter(hasMinted)
     if (minted.length === 0)
       throw new ChaperoneError('conflict', {
-        detail: `The credential ${name} is sent as it is stored, so there is nothing to mint. Replace the stored one: chaperone credential set ${name}, or its Secret in a cluster.`,
+        detail: `The credential ${name} is sent as it is stored, so it has no short-lived secret to rotate. To replace the stored credential, run chaperone credential set ${name}; in a cluster, change its Secret.`,
       })
     const connectors = minted.map((row) => row.name)
     await makeDue(

@@ -240,7 +240,7 @@ async function note(
 
 function changedMeanwhile(name: string): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: `The connectors changed while the credential ${name} was written, and nothing was changed. Try again.`,
+    detail: `The credential ${name} was not changed, because its connectors changed at the same time. Try again.`,
   })
 }
 

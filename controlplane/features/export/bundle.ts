@@ -176,7 +176,9 @@ async function previewOf(q: Query, { agents, policies }: ImportInput): Promise<I
 async function gatewayId(q: Query, name: string): Promise<string> {
   const row = await findGatewayByName(q, name)
   if (row !== undefined) return row.id
-  throw validationError([`gateways: there is no gateway ${name} here; create it first, or leave it out`])
+  throw validationError([
+    `gateways: this installation has no gateway ${name}; create the gateway first, or leave it out`,
+  ])
 }
 
 /**

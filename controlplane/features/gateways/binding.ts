@@ -129,7 +129,7 @@ type Unresolved = { readonly reason: string; readonly problem: BindingProblem }
  */
 function unresolvedRef(target: string, named: string | undefined, { kind, namespace }: Asking): Unresolved {
   if (namespaceOf({ name: target }) !== namespace) {
-    const reason = `there is no Gateway ${target} that admits ${kind} of namespace ${namespace}; its owner admits them in spec.allowedNamespaces.${kind}`
+    const reason = `there is no Gateway ${target} that admits ${kind} of namespace ${namespace}; ask the owner of the Gateway to admit the namespace in spec.allowedNamespaces.${kind}`
     return { reason, problem: 'NamespaceNotAllowed' }
   }
   const name = target.slice(namespace.length + 1)
@@ -141,8 +141,8 @@ function unresolvedRef(target: string, named: string | undefined, { kind, namesp
 function keeps(lost: readonly BindableGateway[], { kind, namespace }: Asking): string {
   const names = lost.map(({ name }) => name).join(', ')
   return kind === 'connectors'
-    ? `nothing of it is in force at ${names}`
-    : `until it is changed, deleted or admitted again its denies and holds stay in force at ${names} for agents of namespace ${namespace}`
+    ? `it has no effect at ${names}`
+    : `until it is changed, deleted or admitted again, its rules that deny or hold stay in force at ${names} for agents of namespace ${namespace}`
 }
 
 function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): readonly [T[], T[]] {

@@ -44,7 +44,7 @@ export function createGatewayProbe(deps: GatewayProbeDeps): GatewayProbe {
         ? 'is required, because no gateway is registered'
         : 'is not the address of a gateway'
     throw validationError([
-      `url: ${what}; give the gateway_url of the settings or http://HOST:PORT of a registered one`,
+      `url: ${what}; give the gateway_url of the settings, or http://HOST:PORT of a registered gateway`,
     ])
   }
 }

@@ -81,7 +81,7 @@ function belongsToAnother(processIds: readonly string[]): ChaperoneError {
 }
 
 function tooManyNew(): ChaperoneError {
-  const detail = `This gateway or pod has used more than ${MAX_NEW_PER_HOUR} new process ids within an hour. Send this again later.`
+  const detail = `This gateway or pod has used more than ${MAX_NEW_PER_HOUR} new process ids within an hour. Send the request again later.`
   return new ChaperoneError('rate_limited', { detail, retryAfterS: 60 })
 }
 

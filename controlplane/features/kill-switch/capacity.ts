@@ -25,7 +25,7 @@ export function makeRoom(
   if (same.length > 0) kill.retract(same.map(({ id }) => id))
   if (same.length > 0 || scope === 'all') return
   throw new ChaperoneError('not_ready', {
-    detail: `This kill switch is not in force, because the database does not answer and the limit of ${pending.length} kill switches that are in force but not stored is reached. Try again when the database answers. To stop everything now, activate a kill switch with the scope all, which is always accepted.`,
+    detail: `This kill switch is not in force, because the database does not answer and ${pending.length} kill switches, the maximum, are already in force without being stored. Try again when the database answers. To stop everything now, activate a kill switch with the scope all, which is always accepted.`,
     retryAfterS: 5,
   })
 }
@@ -37,7 +37,7 @@ export function makeRoom(
 export function notStored(pending: readonly KillAnnouncement[], id: string): string {
   const isLost = pending.some((each) => each.id === id) && !keptOf(pending).some((each) => each.id === id)
   return [
-    'The kill switch is in force on connected gateways, but is not stored yet: gateways of other replicas do not have it.',
+    'The kill switch is in force on the gateways that are connected to this replica, but it is not stored yet, so gateways of other replicas do not have it.',
     pending.length > 1 ? `${pending.length} kill switches of this replica are not stored yet.` : '',
     isLost ? NOT_KEPT : KEPT,
   ]

@@ -51,11 +51,11 @@ function noteOf(reports: readonly HostedWorkReport[]): string {
   const unidentified = sum(reports, (report) => report.unidentified)
   return [
     since === undefined
-      ? 'No connected gateway reports what it started at providers.'
+      ? 'No connected gateway reports work that agents started at providers.'
       : `The list omits work from before the last start of each gateway (the latest start was at ${since}).`,
     ...(dropped === 0
       ? []
-      : [`${dropped} older entries were discarded because a gateway keeps a limited number.`]),
+      : [`${dropped} older entries were discarded, because a gateway keeps a limited number of entries.`]),
     ...(unidentified === 0
       ? []
       : [`${unidentified} requests may have started work whose id was not received.`]),

@@ -89,5 +89,5 @@ function sourceOf({ via, namespaces }: User, scope: string | undefined): string 
 
 function userOf(principal: Principal): User {
   if (principal.kind === 'user') return principal
-  throw new ChaperoneError('unauthorized', { detail: 'This requires a session.' })
+  throw new ChaperoneError('unauthorized', { detail: 'This request requires a session.' })
 }

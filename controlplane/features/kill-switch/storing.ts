@@ -181,7 +181,10 @@ async function settleLifted(
     if (await settleAnnouncement(q, id)) await auditActivated(q, row, { ...setter, isLifted: true })
   }
   await db.tx(settle).catch((error: unknown) => {
-    log.error({ err: error, scope }, 'kill switch that was lifted before it was stored is not settled')
+    log.error(
+      { err: error, scope },
+      'kill switch was lifted before it was stored, but its pending announcement could not be removed',
+    )
   })
 }
 

@@ -146,7 +146,7 @@ function objectRoutes({ manifests }: OperatorRouteDeps): readonly Route[] {
         const isNamed = kind === params.kind && metadata.name === params.name
         if (!isNamed || (metadata.namespace ?? 'default') !== params.namespace) {
           throw new ChaperoneError('validation', {
-            detail: 'The path and the resource name different objects. Make them agree.',
+            detail: 'The path and the body name different objects. Name the same object in both.',
           })
         }
         return manifests.put(body)
@@ -184,7 +184,8 @@ function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly R
       method: 'PUT',
       path: OPERATOR_PATHS.namespaces,
       auth: 'operator',
-      summary: 'Replaces the namespaces of the cluster and their labels, by which Gateways admit them',
+      summary:
+        'Replaces the list of the namespaces of the cluster with their labels, by which Gateways admit namespaces',
       body: NamespacesBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: NamespacesReply,

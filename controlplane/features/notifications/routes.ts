@@ -120,7 +120,8 @@ function secretRoutes({ notify }: NotificationRouteDeps): readonly Route[] {
       method: 'POST',
       path: '/api/dashboard/settings/webhook-secret',
       auth: 'settings/update',
-      summary: 'Rotates the secret; the previous one signs beside it until the next rotation',
+      summary:
+        'Rotates the secret that signs notifications; the previous secret also signs them until the next rotation',
       body: RotateWebhookSecretBody,
       response: WebhookSecretReply,
       handler: async ({ principal }) => ({

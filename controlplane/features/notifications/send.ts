@@ -98,7 +98,7 @@ export function addressRefused(
   host: string,
   { address, refusal }: Extract<Checked, { readonly ok: false }>,
 ): string {
-  const remedy = refusal.isFinal ? '' : ' Add its range to NOTIFY_ALLOW_CIDRS if this is meant.'
+  const remedy = refusal.isFinal ? '' : ' If this address is intended, add its range to NOTIFY_ALLOW_CIDRS.'
   return `${host} resolves to ${address}, ${refusal.why}: nothing was sent.${remedy}`
 }
 

@@ -21,7 +21,8 @@ export function createWebhookDelivery(deps: WebhookDeps): Deliver {
   return async (message, signal) => {
     if (message.url === null) return { outcome: 'obsolete', why: 'the notification has no address' }
     const url = deps.keyring.open(message.url, sealedPlace.outboxUrl(message.eventId))
-    if (!isWeb(url)) return { outcome: 'refused', why: 'webhook_url is no http(s) address', status: 0 }
+    if (!isWeb(url))
+      return { outcome: 'refused', why: 'webhook_url is not an http or https address', status: 0 }
     const body = await bodyOf(message, url, deps.tokenFor)
     const timestamp = Math.floor(message.leasedAt.getTime() / 1_000)
     const signature = signWebhook(await deps.secret.all(), { id: message.eventId, timestamp, body })

@@ -40,7 +40,7 @@ export type OidcVariable =
 const Names = z.array(z.string().min(1).max(253)).max(500)
 const Entry = z
   .strictObject({
-    role: z.enum(['admin', 'member', 'viewer'], 'is admin, member or viewer').optional(),
+    role: z.enum(['admin', 'member', 'viewer'], 'must be admin, member or viewer').optional(),
     approverGroups: Names.default([]),
     namespaces: Names.min(1).optional(),
   })

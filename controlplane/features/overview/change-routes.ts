@@ -26,7 +26,7 @@ export function createEventRoutes({ changes }: { readonly changes: Changes }): r
       auth: 'records/get',
       isNamespaced: true,
       summary:
-        'Reports which kinds of objects changed, without their content. With `Accept: text/event-stream` a stream of events `change` with the data `{"kinds":["approvals"]}`; otherwise one version per kind, for clients that compare',
+        'Reports which kinds of objects changed, without their content. With `Accept: text/event-stream`, returns a stream of events `change` with data such as `{"kinds":["approvals"]}`; otherwise returns one version per kind, which clients can compare',
       response: ChangesReply,
       handler: async ({ namespaces, raw }) => {
         if (!wantsStream(raw.request)) return { versions: await changes.versions(namespaces) }

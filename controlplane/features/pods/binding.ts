@@ -89,7 +89,7 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
   const owner = current.metadata['service_account']
   if (owner !== undefined && owner !== wanted.pod.serviceAccount) {
     throw forbidden(
-      `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, and this pod runs as ${wanted.pod.serviceAccount}. Give one of them another agent name with the annotation chaperone.dev/agent.`,
+      `Agent ${wanted.name} belongs to ServiceAccount ${String(owner)}, but this pod runs as ${wanted.pod.serviceAccount}. Give one of the two workloads another agent name with the annotation chaperone.dev/agent.`,
     )
   }
   // A revoked agent stays unchanged, so that no pod can reactivate the agent. Pods of a revoked agent are refused.
@@ -109,7 +109,7 @@ function assertOwnName(agent: AgentRow, { workload, pod }: Wanted): void {
   const workloads = workloadsOf(agent)
   if (!isSandboxWorkload(workload) || workloads.length === 0) return
   throw forbidden(
-    `Agent ${agent.name} belongs to ${workloads.join(', ')}, and pod ${pod.name} is of ${workload}. Give ${workload} another agent name with the annotation chaperone.dev/agent in its pod template.`,
+    `Agent ${agent.name} belongs to ${workloads.join(', ')}, but pod ${pod.name} is of ${workload}. Give ${workload} another agent name with the annotation chaperone.dev/agent in its pod template.`,
   )
 }
 
@@ -124,7 +124,7 @@ async function assertNotServed(q: Query, agent: AgentRow, { pod, gateway }: Want
   if (!(await isAgentServed(q, agent.gatewayId, agent.name))) return
   const present = await getGateway(q, agent.gatewayId)
   throw forbidden(
-    `Agent ${agent.name} runs under Gateway ${present?.name} already, as ${workloads.join(', ')}, and pod ${pod.name} is of another workload under Gateway ${gateway.name}. Give one of them another agent name with the annotation chaperone.dev/agent, or the same Gateway.`,
+    `Agent ${agent.name} runs under Gateway ${present?.name} already, as ${workloads.join(', ')}, and pod ${pod.name} is of another workload under Gateway ${gateway.name}. Give one of the workloads another agent name with the annotation chaperone.dev/agent, or give both the same Gateway.`,
   )
 }
 

@@ -29,7 +29,8 @@ export function createPolicyRoutes(deps: PolicyRoutesDeps): readonly Route[] {
   return [list(deps), create(deps), patch(deps), remove(deps)]
 }
 
-const REPLACED = 'The manifest of the same name replaces this built-in policy, which decides nothing.'
+const REPLACED =
+  'A manifest of the same name replaces this built-in policy, so the built-in policy has no effect.'
 
 function list({ policies, floorRules, origins: readOrigins }: PolicyRoutesDeps): Route {
   const problemsOf = createTextProblems()

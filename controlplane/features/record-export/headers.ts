@@ -29,7 +29,7 @@ async function readText(file: string): Promise<string> {
 function headerOf(line: string, place: string): readonly [string, string] {
   const [, name = '', value = ''] = /^\s*([^:\s]+)\s*:\s*(.*?)\s*$/.exec(line) ?? []
   if (!isHeader(name, value))
-    throw new Error(`RECORD_EXPORT_HEADERS_FILE: ${place} is no header; write "Name: value"`)
+    throw new Error(`RECORD_EXPORT_HEADERS_FILE: ${place} is not a header; write "Name: value"`)
   if (RESERVED.has(name.toLowerCase()))
     throw new Error(
       `RECORD_EXPORT_HEADERS_FILE: ${place} has the header ${name}, which the control plane sets itself; remove the line`,

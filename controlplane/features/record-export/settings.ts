@@ -26,7 +26,7 @@ function checkedUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null
   if (url === null || !/^https?:$/.test(url.protocol) || url.pathname === '/' || url.hash !== '')
     throw new Error(
-      'RECORD_EXPORT_URL is no http or https address with a path: set it to the address of OTLP logs, such as http://collector:4318/v1/logs',
+      'RECORD_EXPORT_URL is not an http or https address with a path: set it to the address of OTLP logs, such as http://collector:4318/v1/logs',
     )
   if (url.username !== '' || url.password !== '')
     throw new Error(

@@ -22,7 +22,7 @@ export function createChallengeRoutes({
       path: CHALLENGE_PATHS.control_plane,
       auth: 'none',
       summary:
-        'Proves to the command line that this is the server of its data folder: an HMAC over the nonce, the folder and the address that received the challenge, with the installation key in the home of the user; 404 without an installation key',
+        'Proves to the command line that this server belongs to its data folder. Returns an HMAC over the nonce, the folder and the address that received the challenge, made with the installation key in the home of the user. Returns 404 if the server has no installation key',
       query: ChallengeQuery,
       response: ChallengeReply,
       statuses: [404],

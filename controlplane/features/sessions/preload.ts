@@ -19,7 +19,10 @@ export async function startSessionPreload(
     try {
       await read()
     } catch (err) {
-      log.warn({ err }, 'the valid sessions could not be read; kill switches accept those of the last read')
+      log.warn(
+        { err },
+        'the valid sessions could not be read; until the next read, the kill switch accepts the sessions of the last read',
+      )
     } finally {
       isReading = false
     }

@@ -84,7 +84,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
     auth: 'ownerlinks/create',
     admits: ['machine_token'],
     summary:
-      'Creates a link with which the first owner registers, valid once and for an hour; null once there is an owner. `required` (sent before an agent starts on this machine): from then on the first owner registers through a link only',
+      'Creates a link with which the first owner registers; the link is valid once and for an hour. Returns null once there is an owner. With `required`, which the command line sends before an agent starts on this machine, the first owner can register only through a link from then on',
     body: OwnerLinkBody,
     statuses: [409],
     response: OwnerLinkReply,

@@ -64,7 +64,7 @@ export function createIngestQuota(options: IngestQuotaOptions): IngestQuota {
       }
       refused.set(name, (refused.get(name) ?? 0) + 1)
       throw new ChaperoneError('rate_limited', {
-        detail: `${agent === null ? `Gateway ${name}` : `The sidecar of ${agent} at ${name}`} sends more than ${perSecond} records a second. It keeps them; send the batch again later.`,
+        detail: `${agent === null ? `Gateway ${name}` : `The sidecar of ${agent} at ${name}`} sends more than ${perSecond} records a second. Keep the records, and send the batch again later.`,
         retryAfterS: Math.max(1, Math.ceil(-tokens / perSecond)),
       })
     },

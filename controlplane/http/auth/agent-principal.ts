@@ -6,7 +6,7 @@ type AgentPrincipal = Extract<Principal, { kind: 'agent' }>
 /** Narrows the principal to an agent. Routes with `auth: 'agent'` admit no other principal. */
 export function agentOf(principal: Principal): AgentPrincipal {
   if (principal.kind === 'agent') return principal
-  throw new ChaperoneError('unauthorized', { detail: "This requires an agent's key." })
+  throw new ChaperoneError('unauthorized', { detail: "This request requires an agent's key." })
 }
 
 /** Throws `forbidden` when the agent lacks the capability. */

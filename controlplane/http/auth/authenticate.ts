@@ -170,7 +170,7 @@ async function ownUser(request: FastifyRequest, deps: CallDeps): Promise<UserPri
   const found = await user(request, deps)
   if (found.via !== 'cluster' || request.method === 'GET') return found
   const detail =
-    'This requires a session, because users of a cluster have rights on resources of chaperone.dev only.'
+    'This request requires a session, because users of a cluster have rights on resources of chaperone.dev only.'
   throw new ChaperoneError('forbidden', { detail })
 }
 
@@ -245,5 +245,5 @@ function bearer(request: FastifyRequest): string | undefined {
 }
 
 function unauthorized(what: string): ChaperoneError {
-  return new ChaperoneError('unauthorized', { detail: `This requires ${what}.` })
+  return new ChaperoneError('unauthorized', { detail: `This request requires ${what}.` })
 }

@@ -59,7 +59,7 @@ export async function authenticateGateway(
   const found = token === undefined ? undefined : await find(request, token, { identify, isUrgent })
   if (found === undefined) {
     const what = identify.podToken == null ? '' : ", or a pod's projected ServiceAccount token"
-    const detail = `This requires a gateway's enrolment token${what} (\`Authorization: Bearer …\`).`
+    const detail = `This request requires a gateway's enrolment token${what} (\`Authorization: Bearer …\`).`
     throw new ChaperoneError('unauthorized', { detail })
   }
   const processId = request.headers[PROCESS_HEADER]

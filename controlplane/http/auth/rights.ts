@@ -93,7 +93,8 @@ export async function requireAdditionalRight(
   right: Right,
   { given, isNamespaced }: { readonly given: Namespaces; readonly isNamespaced: boolean },
 ): Promise<Namespaces> {
-  if (principal.kind !== 'user') throw new ChaperoneError('forbidden', { detail: 'This requires a user.' })
+  if (principal.kind !== 'user')
+    throw new ChaperoneError('forbidden', { detail: 'This request requires a user.' })
   const { namespaces } = await requireRight(principal, right, isNamespaced)
   if (given === 'all' || namespaces === 'all') return given === 'all' ? namespaces : given
   return new Set([...given].filter((name) => namespaces.has(name)))
@@ -120,16 +121,16 @@ function refusal(user: User, right: Right, { namespaces, isNamespaced }: Found) 
   if (user.clusterRights !== undefined) {
     const where = isNamespaced ? '' : ' in all namespaces'
     return {
-      detail: `This requires the right to ${verb} ${resource}.chaperone.dev${where}. Bind a role of the cluster to ${user.email} (docs/rights.md).`,
+      detail: `This request requires the right to ${verb} ${resource}.chaperone.dev${where}. Bind a role of the cluster to ${user.email} (docs/rights.md).`,
       extra: { required_right: right },
     }
   }
   const where = ` in all namespaces; you have it in ${[...namespaces].join(', ')}.`
   const required = RIGHTS[right].role
   const extra = { required_role: required, your_role: user.role }
-  if (namespaces.size > 0) return { detail: `This requires the role ${required}${where}`, extra }
+  if (namespaces.size > 0) return { detail: `This request requires the role ${required}${where}`, extra }
   return {
-    detail: `This requires the role ${required}; your role is ${user.role}. Ask an owner or admin to change it.`,
+    detail: `This request requires the role ${required}; your role is ${user.role}. Ask an owner or admin to change it.`,
     extra,
   }
 }

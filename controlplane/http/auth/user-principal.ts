@@ -5,5 +5,5 @@ import type { UserPrincipal } from './authenticate.ts'
 /** Narrows the principal to a user. Routes that require a session or a right admit only users. */
 export function userOf(principal: Principal): UserPrincipal {
   if (principal.kind === 'user') return principal
-  throw new ChaperoneError('unauthorized', { detail: 'This requires a session.' })
+  throw new ChaperoneError('unauthorized', { detail: 'This request requires a session.' })
 }

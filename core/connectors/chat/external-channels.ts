@@ -87,5 +87,5 @@ function isExternal({ values }: LookUpAnswer): boolean {
 const REASON = {
   certain: 'The channel is shared with another organization.',
   unanswered:
-    'The channel may be shared with another organization; no look-up at the provider has shown that it is not.',
+    'The channel may be shared with another organization, because no look-up at the provider has excluded this.',
 } as const

@@ -63,7 +63,7 @@ export function withAgentNames(
 }
 
 const REASON = {
-  certain: 'A label or an account of the request starts an agent.',
+  certain: 'A label or an account in the request starts an agent at the provider.',
   unanswered:
-    'A label or an account of the request may start an agent; the look-up of its id at the provider failed.',
+    'A label or an account in the request may start an agent at the provider, because the look-up of the label or account failed.',
 } as const

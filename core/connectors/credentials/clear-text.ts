@@ -28,7 +28,7 @@ export function exposesCredential({ upstream, auth }: Sender): boolean {
 
 /** Reason for withholding a credential that would be sent over plain HTTP. */
 export const PLAINTEXT_CREDENTIAL =
-  'The address of its upstream is plain http, so the credential would cross the network in clear text. Use https, or set allowPlaintextCredential: true under upstream of the Connector (allow_plaintext_credential over the API) if clear text is intended.'
+  'The upstream address of the Connector is plain http, so the credential would cross the network in clear text. Use https. If clear text is intended, set allowPlaintextCredential: true under upstream of the Connector (in the API: allow_plaintext_credential).'
 
 /** Returns the connector without its credential if the credential would be sent over plain HTTP without permission. */
 export function withoutExposedCredential(entry: ConnectorEntry): ConnectorEntry {

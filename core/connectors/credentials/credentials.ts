@@ -279,7 +279,7 @@ function checkSecret(secret: string): string {
   const trimmed = secret.trim()
   if (trimmed === '' || /[^\u0020-\u007e]/.test(trimmed)) {
     const detail =
-      'the stored credential is empty or contains characters that are invalid in a header; store it again'
+      'the stored credential is empty or contains characters that are invalid in a header; store a valid credential'
     throw new ChaperoneError('upstream_failed', { detail })
   }
   return trimmed

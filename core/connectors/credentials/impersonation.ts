@@ -13,7 +13,7 @@ export function judgeImpersonation(
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const { lower, isImpersonation } = headerName(rawHeaders[at] ?? '')
     if (!isImpersonation || isListed(lower, entry.impersonationHeaders)) continue
-    const detail = `the header ${lower} lets the request act as another user, and the Connector "${entry.name}" does not list it in impersonationHeaders; remove it`
+    const detail = `the header ${lower} lets the request act as another user, and impersonationHeaders of the Connector "${entry.name}" does not list the header; remove the header, or list it there`
     return refusal('ambiguous_request', detail)
   }
   return null

@@ -34,6 +34,6 @@ export function stripRequest(
 export function lostParameter({ entry }: BoundConnector): Refusal {
   return refusal(
     'ambiguous_request',
-    `the query has a parameter with the name of a credential, which the gateway removes; send credentials in a header, or list the parameter in keepQuery of the Connector "${entry.name}" if it selects a resource`,
+    `the query has a parameter with the name of a credential, and the gateway removes such parameters; send a credential in a header; if the parameter selects a resource, list the parameter in keepQuery of the Connector "${entry.name}"`,
   )
 }

@@ -34,7 +34,7 @@ export function undeclaredParameter(
     isCertain: !scope.coversOthers && !isInGraphql,
     hint:
       meant === undefined
-        ? `request.body.${name} reads the body as sent`
+        ? `to read the field from the body, use request.body.${name}`
         : `did you mean parameters.${meant}?`,
   }
 }

@@ -44,7 +44,7 @@ export function judgeRepeated(row: Row, query: Pairs, body: BodyView | undefined
   if (repeated === null) return null
   return refusal(
     'ambiguous_request',
-    `"${repeated}" occurs more than once, and servers differ in which value they use; send the field once, in query or body, with ";" as %3B`,
+    `"${repeated}" occurs more than once, and servers differ in which value they use; send the field once, in the query or in the body, and send ";" as %3B`,
   )
 }
 
@@ -83,7 +83,7 @@ function judgeNames(
     if (found === undefined) continue
     return refusal(
       'ambiguous_request',
-      `some servers read "${name.slice(0, 64)}" as "${wanted.get(found)}"; send that name, or a different one`,
+      `some servers read the field "${name.slice(0, 64)}" as "${wanted.get(found)}"; send exactly that name, or a clearly different name`,
     )
   }
   return null

@@ -99,7 +99,7 @@ export function judgeVerbs(request: CanonicalRequest, verbs: CustomVerbs): Refus
   if (!isPlain)
     return refusal(
       'ambiguous_request',
-      'servers differ in whether the path ends in a verb; send it as /RESOURCE:VERB, with one plain colon',
+      'servers differ in how they read the verb at the end of the path; send the path as /RESOURCE:VERB, with one colon that is not encoded',
     )
   const replaced = query.find(([name]) => looseName(name).startsWith('$http'))
   if (replaced === undefined) return null

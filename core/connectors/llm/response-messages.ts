@@ -18,9 +18,12 @@ export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusa
   const { value, members, memberCount } = scanned
   if (!isRecord(value)) return refusal('malformed_request', 'the message is not a JSON object')
   if (memberCount > members.length)
-    return refusal('unsupported_body', `the message has more than ${members.length} members`)
+    return refusal('unsupported_body', `the message has more than ${members.length} members; send fewer`)
   if (new Set(members.map(({ key }) => fold(key))).size < memberCount)
-    return refusal('ambiguous_request', 'two keys of the message differ only in case or width')
+    return refusal(
+      'ambiguous_request',
+      'two keys of the message differ only in case or width; send one of them',
+    )
   if (memberCount === ACKNOWLEDGEMENT_MEMBERS && isAcknowledgement(value)) return { kind: 'acknowledgement' }
   if (value['type'] !== 'response.create') {
     return refusal(

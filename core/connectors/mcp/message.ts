@@ -220,7 +220,7 @@ function judgeName(name: string, where: string): Refusal | null {
   if (where === 'params.name' && isDisguised(name)) {
     return refusal(
       'ambiguous_request',
-      `${where} has leading or trailing blanks, invisible characters, or characters that Unicode normalization changes`,
+      `${where} has leading or trailing blanks, invisible characters, or characters that Unicode normalization changes; remove them`,
     )
   }
   const folded = fold(name).trim()

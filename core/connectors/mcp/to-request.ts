@@ -22,7 +22,7 @@ type Message = { readonly method: string; readonly params: Readonly<Record<strin
  */
 export function mcpRequest(spec: ExecuteSpec, config: ConnectorConfig): ExecuteRequest | Refusal {
   if (NO_REQUEST.has(spec.type) || !/^mcp\.(tools|rpc)\./.test(spec.type))
-    return wrong('type', `${spec.type} is not a request, so it cannot be executed`)
+    return wrong('type', `the action ${spec.type} does not name an MCP request, so it cannot be executed`)
   const endpoint = readEndpoint(spec, config, ENDPOINT)
   if (isRefusal(endpoint)) return endpoint
   const session = sessionHeaders(spec.parameters)

@@ -55,7 +55,7 @@ const ANSWER: ProviderKind = 'hosted_approval.answer'
 function tooMany(others: number, answers: number): Refusal {
   return refusal(
     'body_too_large',
-    `the request causes ${others} acts of the provider, such as tools and fetches, and answers ${answers} questions of the provider; cause at most ${MAX_PROVIDER_ACTS} acts and answer at most ${MAX_ANSWERS} questions in one request`,
+    `the request has ${others} tools, fetches and other acts for the provider, and ${answers} answers to questions of the provider; send at most ${MAX_PROVIDER_ACTS} acts and ${MAX_ANSWERS} answers in one request`,
   )
 }
 

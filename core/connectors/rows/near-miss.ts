@@ -149,6 +149,6 @@ function rankOf<K extends 'effect' | 'risk'>(
 export function nearMiss(): Refusal {
   return refusal(
     'ambiguous_request',
-    'the path differs from a known one only in case, white space, slashes or encoding; send the known path',
+    'the path differs from a path of the API only in case, white space, slashes or encoding; send the path as the API documents it',
   )
 }

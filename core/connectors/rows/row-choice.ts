@@ -59,7 +59,7 @@ function chooseByQuery(rows: readonly CompiledRow[], request: CanonicalRequest):
   if (repeated !== null)
     return refusal(
       'ambiguous_request',
-      `the query has "${repeated}" more than once, or next to a ";", which some servers read as "&"; send the parameter once, with ";" as %3B`,
+      `the query has "${repeated}" more than once, or beside a ";" that some servers read as "&"; send the parameter once, and send ";" as %3B`,
     )
   return rows.filter(
     ({ row }) => row.when !== undefined && isQueryKey(row.when) && hasPair(request, row.when),

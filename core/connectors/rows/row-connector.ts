@@ -227,7 +227,7 @@ function judgeUnmatched(tries: readonly RowTrie[], method: string, path: PathSeg
   if (path.segments.some((segment) => segment.includes('/'))) {
     return refusal(
       'ambiguous_request',
-      'the path has an encoded slash (%2F) at a place where none is allowed; remove it',
+      'the path has an encoded slash (%2F) in a segment that must not have a slash; remove the encoded slash',
     )
   }
   if (path.rawSegments.some((segment) => segment.includes(';'))) return pathParameter()

@@ -155,6 +155,6 @@ function encodedSlash(name: string): Refusal {
 export function pathParameter(): Refusal {
   return refusal(
     'ambiguous_request',
-    'a path segment contains ";", where some servers truncate it; send ";" as %3B',
+    'a path segment contains ";", and some servers cut the segment there; send ";" as %3B',
   )
 }

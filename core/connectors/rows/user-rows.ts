@@ -30,7 +30,7 @@ function clashesOf(rows: readonly UserRow[]): string[] {
   const shapes = rows.map((row) => `${row.method} ${row.path.replaceAll(/\{[^}+/]*/g, '{')}`)
   return shapes
     .filter((shape, i) => shapes.indexOf(shape) !== i)
-    .map((shape) => `two actions are declared for ${shape.replaceAll('{', '{…')}`)
+    .map((shape) => `two actions are declared for ${shape.replaceAll('{', '{…')}; remove one of them`)
 }
 
 /**

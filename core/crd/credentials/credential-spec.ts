@@ -34,7 +34,7 @@ export const CredentialSpec = z.strictObject({
   ),
   vault: described(
     dns1123.optional(),
-    'Name of a credential in the encrypted store of the control plane, which `chaperone credential set NAME` and the Connectors page fill. On one machine only; in a cluster use `secretRef`.',
+    'Name of a credential in the encrypted store of the control plane. `chaperone credential set NAME` and the Connectors page store the credential. On one machine only; in a cluster use `secretRef`.',
     'codehost',
   ),
   env: described(
@@ -44,7 +44,7 @@ export const CredentialSpec = z.strictObject({
   ),
   file: described(
     FileSourceSpec.optional(),
-    'File that the control plane reads. In a cluster only below directories that the installation lists.',
+    'File that the control plane reads. In a cluster, the file must be below a directory that the installation lists.',
     { path: '/run/secrets/codehost.token' },
   ),
   exec: described(
@@ -121,7 +121,7 @@ function storedProblem(credential: Sources & Exchanged, source: string): string 
  * the bot that shows approvals. Only a stored token can be compared with the token of the bot.
  */
 export const NOT_IN_CHAT =
-  'must be a stored token for type chat, without oauth2 and githubApp; name it in secretRef or vault'
+  'must be a stored token for type chat, without oauth2 and githubApp; name the token in secretRef or vault'
 
 const NOT_REPLACED =
   'refresh_token needs a stored secret, because the server replaces the token; name it in secretRef or vault'
@@ -194,5 +194,5 @@ type NamedCredential = z.infer<typeof CredentialSpec>
 export function missingCredential(credential: NamedCredential | undefined, namespace: string): string | null {
   const ref = credential?.secretRef
   if (ref === undefined) return null
-  return `the Secret ${namespace}/${ref.name} has no key ${ref.key}: until it has, requests are refused because there is no credential to send`
+  return `the Secret ${namespace}/${ref.name} has no key ${ref.key}, so requests are refused because there is no credential to send; add the key`
 }

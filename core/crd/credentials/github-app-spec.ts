@@ -33,7 +33,7 @@ export const GithubAppSpec = z.strictObject({
       )
       .max(500)
       .default([]),
-    'Repositories of the token, without their owner. Without it, all of the installation.',
+    'Repositories of the token, without their owner. If absent, all repositories of the installation.',
     ['site'],
   ),
   permissions: described(
@@ -46,12 +46,12 @@ export const GithubAppSpec = z.strictObject({
       )
       .max(64)
       .default([]),
-    'Permissions of the token. Without it, all of the installation.',
+    'Permissions of the token. If absent, all permissions of the installation.',
     ['contents:read', 'pull_requests:write'],
   ),
   narrow: described(
     z.boolean().default(true),
-    'Whether each request is sent with a token that has no more than the repositories and permissions of its actions. Where these are not known, and with `false`, requests are sent with the token of the Connector.',
+    'Whether each request is sent with a token limited to the repositories and permissions that its actions need. If these are not known, or with `false`, requests are sent with the token of the Connector.',
     false,
   ),
 })

@@ -54,7 +54,7 @@ export const ExecSourceSpec = z.strictObject({
       )
       .max(32)
       .default([]),
-    'Environment variables that the program gets besides `PATH`, those of the user and their session, and `KUBERNETES_EXEC_INFO`.',
+    'Environment variables that the program gets in addition to `PATH`, the variables of the user and their session, and `KUBERNETES_EXEC_INFO`.',
     [{ name: 'GH_HOST', value: 'git.example.com' }],
   ),
 })
@@ -129,11 +129,11 @@ export function localSourceProblem(
   if (source === 'file')
     return rules.isAllowed
       ? null
-      : `${field}: this control plane does not read sources of its machine (LOCAL_CREDENTIALS is off); store the credential instead: credential: { secretRef } or { vault }`
+      : `${field}: this control plane does not read credentials from its machine, because LOCAL_CREDENTIALS is off; store the credential, and name it in secretRef or vault`
   if (local.kind !== 'file') return `${field}: ${NOT_IN_CLUSTER}`
   if (rules.fileDirs.some((dir) => local.subject.startsWith(`${folderOf(dir, namespace)}/`))) return null
   return rules.fileDirs.length === 0
-    ? `${field}.path: the installation lists no directories for files of credentials (controlPlane.credentialFileDirs); ask the platform team to list one, or name a Secret in secretRef`
+    ? `${field}.path: the installation lists no directory for credential files (controlPlane.credentialFileDirs); ask the platform team to list one, or name a Secret in secretRef`
     : `${field}.path: must be below ${rules.fileDirs.map((dir) => folderOf(dir, namespace)).join(' or ')}; mount the file there, or name a Secret in secretRef`
 }
 

@@ -13,7 +13,8 @@ export const OAUTH2_RULES: ReadonlyArray<SpecRule<CredentialShape>> = [
   {
     cel: '!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.scopesByAction.all(rule, rule.scopes.all(scope, scope in self.credential.oauth2.scopes))',
     path: ['credential', 'oauth2', 'scopesByAction'],
-    message: 'must have only scopes that are in scopes, the limit of the Connector; add them there',
+    message:
+      'must have only scopes that the field scopes of the Connector lists; add the missing scopes to that field',
     holds: ({ credential }) =>
       credential?.oauth2?.scopesByAction.every((rule) =>
         rule.scopes.every((scope) => credential.oauth2?.scopes.includes(scope)),
@@ -23,7 +24,7 @@ export const OAUTH2_RULES: ReadonlyArray<SpecRule<CredentialShape>> = [
     // Tokens with different scopes need several exchanges, but each exchange may replace the refresh token.
     cel: "!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.grant != 'refresh_token' || self.credential.oauth2.scopesByAction.size() == 0",
     path: ['credential', 'oauth2', 'scopesByAction'],
-    message: 'must not be set for grant refresh_token; use another grant, or remove it',
+    message: 'must not be set for grant refresh_token; use another grant, or remove this field',
     holds: ({ credential }) =>
       credential?.oauth2?.grant !== 'refresh_token' || credential.oauth2.scopesByAction.length === 0,
   },

@@ -13,7 +13,7 @@ const scope = z
 const ScopesOfAction = z.strictObject({
   actionPattern: described(
     PatternSchema,
-    'Action name, or prefix of action names with `*` at the end. Exact names come before prefixes, and longer prefixes before shorter ones.',
+    'Action name, or prefix of action names with `*` at the end. Exact names take precedence over prefixes, and longer prefixes over shorter ones.',
     'generic.get',
   ),
   scopes: described(z.array(scope).min(1).max(16), 'Scopes of the token for requests with these actions.', [
@@ -30,7 +30,7 @@ export const OAuth2Spec = z.strictObject({
   ),
   grant: described(
     z.enum(['client_credentials', 'refresh_token', 'token_exchange']).default('client_credentials'),
-    'Grant that yields the access token. The stored secret is the client secret, the refresh token or the subject token, or a JSON object with several of `client_secret`, `refresh_token` and `subject_token`.',
+    'OAuth grant with which the control plane gets the access token. The stored secret is the client secret, the refresh token or the subject token, or a JSON object with several of `client_secret`, `refresh_token` and `subject_token`.',
     'client_credentials',
   ),
   clientId: described(z.string().min(1).max(256), 'Id of the client.', 'chaperone'),
@@ -42,7 +42,7 @@ export const OAuth2Spec = z.strictObject({
   scopes: described(z.array(scope).max(64).default([]), 'Scopes of the access token.', ['repo.read']),
   scopesByAction: described(
     z.array(ScopesOfAction).max(32).default([]),
-    'Scopes for single requests, all of them among `scopes`. A request is sent with a token that has the scopes of its actions only; if no pattern matches one of them, with the token of the Connector.',
+    'Scopes for single requests, all of which `scopes` must list. A request is sent with a token that has only the scopes of its actions. If no pattern matches one of the actions, the request is sent with the token of the Connector.',
     [{ actionPattern: 'generic.get', scopes: ['orders.read'] }],
   ),
   audience: described(

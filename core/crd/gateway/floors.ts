@@ -110,9 +110,9 @@ export function floored(spec: GatewaySpec, namespace: string, rules: FloorRules 
   return atFloor(spec, rules)
 }
 
-/** Returns a text such as `spec.hardening is standard, below floors.hardening of this installation (strict)`. */
+/** Returns a text such as `spec.hardening is standard, which is weaker than the minimum floors.hardening of this installation (strict)`. */
 export function floorText({ field, written, floor, held }: FieldBelowFloor): string {
-  return `${field} is ${written}, below ${floor} of this installation (${held})`
+  return `${field} is ${written}, which is weaker than the minimum ${floor} of this installation (${held})`
 }
 
 /** Parses `GATEWAY_FLOORS` (JSON). Throws `validation` with the variable and the field. */

@@ -66,7 +66,7 @@ export const GATEWAY_FIELDS = {
       .strictObject({
         requestsPerMinute: described(
           z.int().min(1).max(1_000_000).default(120),
-          'Requests of one agent in a minute, over all gateway processes together. Each SandboxClaim of an agent has the whole limit for itself. Further requests are refused with 429.',
+          'Requests of one agent in a minute, over all gateway processes together. Each SandboxClaim of an agent has a limit of its own. Further requests are refused with 429.',
           600,
         ),
       })
@@ -97,11 +97,11 @@ export const GATEWAY_FIELDS = {
   ),
   failurePolicy: described(
     FailurePolicy.prefault({}),
-    'Stages in which a gateway tightens while it has no connection to the control plane.',
+    'Stages in which a gateway denies more requests while it has no connection to the control plane.',
   ),
   audit: described(
     z.enum(['async', 'sync']).default('async'),
-    'Time at which the intent record of a request counts as stored, which precedes forwarding. `async`: in the page cache, which survives a crash of the gateway process. `sync`: on the disk, which survives a power loss and costs each request 1 to 10 ms.',
+    'When the record that the gateway writes before it forwards a request counts as stored. `async`: once the record is in the page cache, which survives a crash of the gateway process. `sync`: once the record is on the disk, which survives a power loss and delays each request by 1 to 10 ms.',
     'sync',
   ),
 }

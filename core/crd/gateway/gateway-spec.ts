@@ -32,7 +32,7 @@ const KillSwitch = z.strictObject({
 export const GatewaySpec = z.strictObject({
   enforcementLevel: described(
     EnforcementLevelSchema.default('full_enforce'),
-    'Verdicts that the gateway enforces. `monitor` forwards every request and records the verdict that it would have had. `enforce_high_risk` enforces verdicts of policies, on actions of high risk and on unmapped writes. `full_enforce` enforces all.',
+    'Decisions that the gateway enforces. `monitor` forwards every request and records the decision. `enforce_high_risk` enforces the decisions of policies, and all decisions on actions of high risk and on unmapped writes. `full_enforce` enforces all decisions.',
     'full_enforce',
   ),
   defaultDecision: described(
@@ -42,7 +42,7 @@ export const GatewaySpec = z.strictObject({
   ),
   interception: described(
     z.enum(['transparent', 'proxyEnv', 'auto']).default('transparent'),
-    'How the connections of a pod reach its sidecar. `transparent` redirects every connection inside the network namespace of the pod. `proxyEnv` sets proxy variables in the containers, which programs can ignore. `auto` captures pods whose runtime has a Linux kernel, and chooses `proxyEnv` under gVisor if a NetworkPolicy of the installation isolates the pod or `autoAllows` has it; otherwise, and with `hardening: strict`, it refuses the pod.',
+    'How the connections of a pod reach its sidecar. `transparent` redirects every connection inside the network namespace of the pod. `proxyEnv` sets proxy variables in the containers, which programs can ignore. `auto` chooses `transparent` for pods whose runtime has a Linux kernel. Under gVisor, `auto` chooses `proxyEnv` if a NetworkPolicy of the installation isolates the pod or `autoAllows` lists `proxyEnv`. Otherwise, or with `hardening: strict`, `auto` refuses pods under gVisor.',
     'transparent',
   ),
   autoAllows: described(
@@ -69,7 +69,7 @@ export const GatewaySpec = z.strictObject({
   ),
   refusalDetail: described(
     RefusalDetail.default('full'),
-    'Detail of refusals by a rule, an approver or a kill switch. With `brief`, agents receive only that the request was refused, whom to ask, and the id. Users find the reason by that id. Decisions of `/api/v1/actions` have the reason and the rules in either case.',
+    'Detail of refusals by a rule, an approver or a kill switch. With `brief`, an agent learns only that its request was refused, whom to ask, and an id with which users find the reason. Decisions of `/api/v1/actions` always have the reason and the rules.',
     'brief',
   ),
   hardening: described(
@@ -79,7 +79,7 @@ export const GatewaySpec = z.strictObject({
   ),
   inbound: described(
     z.enum(['allow', 'deny']).default('allow'),
-    'Connections to governed pods. With `deny` a NetworkPolicy selects pods that are created from then on, so that only the node of a pod, which runs its probes, opens connections to it. The network plugin of the cluster must enforce NetworkPolicies.',
+    'Connections to governed pods. With `deny`, a NetworkPolicy admits connections to a pod only from its node, which runs the probes. The policy covers pods that are created after the change. The network plugin of the cluster must enforce NetworkPolicies.',
     'deny',
   ),
   trust: described(
@@ -101,7 +101,7 @@ export const GatewaySpec = z.strictObject({
         ),
       })
       .optional(),
-    'Certificate authorities that governed pods trust besides the public ones and that of Chaperone.',
+    'Certificate authorities that governed pods trust in addition to the public ones and the one of Chaperone.',
   ),
   sidecar: described(
     z
@@ -119,12 +119,12 @@ export const GatewaySpec = z.strictObject({
       .strictObject({
         allowServiceAccountToken: described(
           z.boolean().default(false),
-          'Whether governed pods keep a ServiceAccount token for the Kubernetes API. Otherwise none is mounted, and pods that project one are refused.',
+          'Whether governed pods keep a ServiceAccount token for the Kubernetes API. Otherwise no token is mounted, and pods that project such a token are refused.',
           true,
         ),
         startOnlyWithRules: described(
           z.boolean().default(false),
-          'Whether the containers of governed pods wait until the sidecar has the rules of the Gateway. Otherwise they start after 30 s without rules, and their requests are refused with 503 until the control plane answers.',
+          'Whether the containers of governed pods wait until the sidecar has the rules of the Gateway. Otherwise the containers start after 30 s even without rules, and their requests are refused with 503 until the control plane answers.',
           true,
         ),
         seccompProfile: described(
@@ -134,7 +134,7 @@ export const GatewaySpec = z.strictObject({
             .max(255)
             .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/)
             .optional(),
-          'Seccomp profile (`localhostProfile`) of governed pods: a file below the seccomp folder of the kubelet on every node. It should be the default profile of the container runtime without `AF_VSOCK`. Otherwise pods have `RuntimeDefault`.',
+          'Seccomp profile (`localhostProfile`) of governed pods: a file below the seccomp folder of the kubelet on every node. The file should be the default profile of the container runtime without `AF_VSOCK`. If absent, pods have the profile `RuntimeDefault`.',
           'profiles/agent.json',
         ),
       })

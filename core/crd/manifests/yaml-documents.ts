@@ -11,7 +11,7 @@ export type YamlText = {
 const MAX_OPEN = 300
 
 /** Error text for a document that is nested too deeply. */
-export const TOO_DEEP = 'the manifest is nested too deeply; a manifest needs about 40 levels'
+export const TOO_DEEP = 'the manifest is nested too deeply; no manifest needs more than about 40 levels'
 
 /**
  * Parses every document of a text, like `parseAllDocuments` of the library, whose recursion would overflow the stack

@@ -17,12 +17,12 @@ export const PolicyScope = z.strictObject({
   ),
   environments: described(
     z.array(z.string().min(1).max(64)).max(16).default([]),
-    'Environments of the action, compared without case. An empty list is every environment.',
+    'Environments of the action, compared without case. An empty list means every environment.',
     ['production'],
   ),
   connectors: described(
     z.array(z.string().min(1).max(253)).max(64).default([]),
-    'Types or names of Connectors. An empty list is every Connector.',
+    'Types or names of Connectors. An empty list means every Connector.',
     ['codehost'],
   ),
 })
@@ -35,12 +35,12 @@ export const PolicyRule = z.strictObject({
   ),
   conditions: described(
     z.array(z.string().min(1).max(2_000)).max(16).default([]),
-    'CEL expressions over action, resource, parameters, request, hints, agent, risk and now. The rule matches if all are true. A condition that has no value can only tighten.',
+    'CEL expressions over action, resource, parameters, request, hints, agent, risk and now. The rule matches if all are true. A condition that cannot be evaluated can only make the decision stricter.',
     ['action.effect == "write" && risk.score >= 0.5'],
   ),
   decision: described(
     RuleDecisionSchema,
-    'Decision of the rule. It can only tighten what Permissions allow.',
+    'Decision of the rule, which can only be stricter than the decision of the Permissions.',
     'require_approval',
   ),
   reason: described(
@@ -50,7 +50,7 @@ export const PolicyRule = z.strictObject({
   ),
   approver_groups: described(
     z.array(z.string().min(1).max(128)).max(16).default([]),
-    'Groups of users who may answer a hold of this rule. An empty list is every user with the right to answer.',
+    'Groups of users who may approve or deny requests that this rule holds. An empty list means every user with the right to answer approvals.',
     ['release-managers'],
   ),
   distinct: described(
@@ -73,7 +73,7 @@ export const PolicyDocument = z.strictObject({
   scope: described(PolicyScope.prefault({}), 'Actions that the policy decides on; all lists must match.'),
   grants: described(
     z.enum(['allowed', 'restricted']).optional(),
-    'With `allowed`, an approver may grant later requests like the one that they approve, without the right to write permissions. `restricted`, the default, requires this right.',
+    'Right that an approver needs to make a grant, which also approves later requests of the same kind. With `allowed`, the right to answer approvals is enough. With `restricted`, the default, the approver also needs the right to write permissions.',
     'allowed',
   ),
   rules: z.array(PolicyRule).min(1).max(128),

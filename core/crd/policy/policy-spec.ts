@@ -29,12 +29,12 @@ export const PolicySpec = z.strictObject({
   grants,
   rules: described(
     z.array(PolicyRuleSpec).min(1).max(128),
-    'Rules in order; the first one that matches decides. Without a match the policy has no opinion.',
+    'Rules in order; the first one that matches decides. If no rule matches, the policy does not affect the decision.',
     [{ name: 'writes', conditions: ['action.effect == "write"'], decision: 'require_approval' }],
   ),
   tests: described(
     z.array(PolicyTestSpec).max(256).default([]),
-    'Tests of the rules. A policy whose tests fail is not put in force: the last good version stays, and without one its scope is denied.',
+    'Tests of the rules. A policy whose tests fail is not put in force: the last version that passed its tests stays in force. If there is none, all actions in the scope of the policy are denied.',
     [
       {
         name: 'merging requires an approval',
@@ -45,7 +45,7 @@ export const PolicySpec = z.strictObject({
   ),
   priority: described(
     z.int().min(-1_000_000).max(1_000_000).default(100),
-    'Order of policies within a tier: the highest priority with a matching rule decides, at equal priority the strictest decision.',
+    'Order of policies within a tier. Of the policies with a matching rule, the one with the highest priority decides. At equal priority, the strictest decision applies.',
     100,
   ),
   tags: described(
@@ -55,12 +55,12 @@ export const PolicySpec = z.strictObject({
   ),
   mode: described(
     z.enum(['enforce', 'monitor', 'disabled']).default('enforce'),
-    '`enforce` decides. `monitor` only records what it would decide. `disabled` is not evaluated; a disabled Policy with the name of a built-in policy disables that.',
+    '`enforce` decides. `monitor` only records what it would decide. `disabled` is not evaluated; a disabled Policy with the name of a built-in policy disables the built-in policy.',
     'monitor',
   ),
   gatewayRefs: described(
     GatewayRefs.optional(),
-    'Gateways that the policy covers. Without it, all of its namespace; from a manifests folder, all of the installation.',
+    'Gateways that the policy covers. If absent, all Gateways of its namespace; for a policy in a manifests folder, all Gateways of the installation.',
     [{ name: 'default' }],
   ),
   namespaceSelector: described(

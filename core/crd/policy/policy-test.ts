@@ -11,7 +11,7 @@ export const PolicyTestAction = z.strictObject({
       target: described(z.string().max(1_000).optional(), 'Target of the action.', 'acme/site'),
       environment: described(
         z.string().max(64).optional(),
-        'Environment of the resource. Without it, that of the agent.',
+        'Environment of the resource. If absent, the environment of the agent.',
         'production',
       ),
     }),
@@ -60,7 +60,7 @@ export const PolicyTest = z.strictObject({
   action: PolicyTestAction,
   request: described(
     PolicyTestRequest.optional(),
-    'Values of `request` in conditions. Without it, the action was submitted to the v1 API and has no request.',
+    'Values of `request` in conditions. If absent, the test is for an action of the v1 API, which has no request.',
     { method: 'PUT' },
   ),
   agent: described(
@@ -78,17 +78,17 @@ export const PolicyTest = z.strictObject({
   ),
   now: described(
     z.iso.datetime().max(40).optional(),
-    'Time of the request (RFC 3339, UTC). Without it, 2026-01-01T12:00:00Z.',
+    'Time of the request (RFC 3339, UTC). If absent, 2026-01-01T12:00:00Z.',
     '2026-01-31T09:00:00Z',
   ),
   expect: described(
     z.strictObject({
       outcome: described(
         z.enum(['allow', 'deny', 'requires_approval', 'no_opinion']),
-        'Outcome of the policy. `no_opinion`: no rule matches.',
+        'Expected outcome of the policy. `no_opinion`: no rule matches.',
         'requires_approval',
       ),
-      rule: described(z.string().max(128).optional(), 'Name of the rule that matches.', 'writes'),
+      rule: described(z.string().max(128).optional(), 'Name of the rule that must match.', 'writes'),
     }),
     'Expected result.',
     { outcome: 'requires_approval' },

@@ -121,7 +121,7 @@ function notCanonical({ facts }: NameComparison, { node, write, reading }: Refus
   const name = facts.find(({ kind }) => kind !== null && kind !== 'parameter')?.node ?? node
   const fact = reading.text.slice(name.start, name.end)
   return new ShapeError(
-    `${fact} is canonical on ${reading.connector}, where names are compared without case, so ${JSON.stringify(node.args)} never matches: write ${write}, or use resource.raw_target, which has the spelling as sent`,
+    `${fact} is in lower case for ${reading.connector}, because names are compared without case there, so ${JSON.stringify(node.args)} never matches: write ${write}, or use resource.raw_target, which has the spelling of the request`,
     node.start,
   )
 }

@@ -39,8 +39,13 @@ function visit(node: CelNode, isInside: boolean): number {
 }
 
 function visitComprehension(node: CelNode, range: CelNode, body: CelNode[], isInside: boolean): number {
-  if (isInside) throw new ShapeError('comprehensions cannot be nested', node.start)
-  if (joinsLists(range)) throw new ShapeError('a comprehension cannot range over a sum of lists', range.start)
+  if (isInside)
+    throw new ShapeError('comprehensions, such as all() and exists(), cannot be nested', node.start)
+  if (joinsLists(range))
+    throw new ShapeError(
+      'a comprehension, such as all() or exists(), cannot range over a sum of lists',
+      range.start,
+    )
   return 1 + visit(range, false) + ELEMENTS * visitAll(body, true)
 }
 

@@ -45,7 +45,7 @@ function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
   const since = entries.reduce((oldest, entry) => (entry.since < oldest ? entry.since : oldest), first.since)
   const reason = first.reason.slice(0, REASON_LENGTH)
   if (entries.length === 1) return { ...first, reason }
-  const more = `combines ${entries.length} kill switches of ${source.slice(0, REASON_LENGTH)}, which exceed the limit of a gateway`
+  const more = `combines ${entries.length} kill switches of ${source.slice(0, REASON_LENGTH)}, because a gateway cannot hold so many single kill switches`
   return { scope: scopeOver(source, entries), source, reason: `${reason} (${more})`, since }
 }
 

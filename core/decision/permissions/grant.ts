@@ -23,19 +23,19 @@ export type GrantFacts = {
 export function grantObstacle(facts: GrantFacts): string | null {
   const { held_by, risk_score, unread_body, target, access_request } = facts
   if (risk_score >= GRANT_RISK_LIMIT)
-    return `The risk is ${risk_score.toFixed(2)}. Requests with a risk of ${GRANT_RISK_LIMIT} or more need an answer each.`
+    return `The risk is ${risk_score.toFixed(2)}. Each request with a risk of ${GRANT_RISK_LIMIT} or more needs its own answer.`
   if (unread_body != null)
-    return 'The gateway cannot read the body of this request, so each request needs an answer.'
+    return 'The gateway cannot read the body of this request, so each such request needs its own answer.'
   if (held_by === undefined && access_request === true)
-    return 'No rule that reads only the name of the action holds it, and a grant approves only what the rules hold. If a rule denies what the agent needs, change that rule.'
+    return 'A grant covers only actions that a rule holds by their name, and no such rule holds this action. If a rule denies what the agent needs, change that rule.'
   if (held_by === undefined)
-    return 'A grant covers requests with one action and a whole body that a gateway of this version holds. This request needs an answer of its own.'
+    return 'A grant covers only requests with one action and a complete body, held by a gateway of this version. This request is not of that kind, so it needs its own answer.'
   if (held_by.policies.some(({ distinct }) => distinct))
-    return 'A policy requires different users for this request, and one user makes a grant.'
+    return 'A policy requires answers of different users for this request, but a grant is the answer of one user.'
   if (hasOnlyUnnamedContent(facts))
-    return 'The request has no parameters that a grant can compare, so each request needs an answer.'
+    return 'The request has no parameters that a grant can compare, so each such request needs its own answer.'
   return target !== null && !isExact(target)
-    ? 'The target contains characters that cannot be compared, so each request needs an answer.'
+    ? 'The target contains characters that cannot be compared, so each such request needs its own answer.'
     : null
 }
 
@@ -69,9 +69,9 @@ export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInF
   for (const { ref, rule } of policies) {
     const policy = inForce.find((each) => each.ref === ref)
     if (policy === undefined)
-      return `The policy of "${rule}" has changed since the request was held, or is built in. Answer this request without a grant.`
+      return `A grant is not possible, because the policy of rule "${rule}" is built in or has changed since the request was held. Answer this request without a grant.`
     if (policy.isOfPlatform)
-      return `"${rule}" is a policy of the platform team, whose requests need an answer each.`
+      return `"${rule}" belongs to a policy of the platform team. Each request that this policy holds needs its own answer.`
   }
   return null
 }

@@ -93,7 +93,7 @@ export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: Repe
       field: name,
       line: null,
       message:
-        'the policy text and the fields of the request differ; change one, or remove the field from the text',
+        'the policy text and the fields of the request differ; give both the same value, or remove the field from the text',
     })),
   )
 }

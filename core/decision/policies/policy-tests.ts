@@ -67,7 +67,7 @@ export function judgePolicyTests(
 function refuseCostly(document: PolicyDocument): void {
   const cost = policyTestCost(document)
   if (cost <= MAX_COST) return
-  const message = `${document.tests.length} tests of all conditions take too long (${cost} steps, at most ${MAX_COST}). Remove tests, or divide the policy into several.`
+  const message = `The ${document.tests.length} tests of the policy take too long (${cost} steps, at most ${MAX_COST}). Remove tests, or divide the policy into several.`
   const problem: Problem = { code: 'tests', field: 'tests', line: null, message }
   throw new ChaperoneError('validation', { detail: problemText(problem), problems: [problem] })
 }

@@ -36,7 +36,7 @@ function guardedTargets(rules: readonly PolicyRule[]): readonly string[] {
       decision === 'allow' ? undefined : conditions.map(guardedTarget).find((each) => each !== null)
     if (target === undefined) return []
     return [
-      `Rule "${name}" has has(${target}): the rule does not apply to requests without a known target. Remove has(), so that the rule applies to them.`,
+      `Rule "${name}" contains has(${target}), so the rule does not apply to requests without a known target. Remove has() to apply the rule to such requests.`,
     ]
   })
 }
@@ -55,7 +55,7 @@ function spelledNames({ rules, scope }: PolicyDocument): readonly string[] {
     const fact = decision === 'allow' ? undefined : conditions.map(spelledFact).find((each) => each !== null)
     if (fact === undefined) return []
     return [
-      `Rule "${name}" reads ${fact}, which has the spelling as sent: ${type} compares names without case, so the rule does not match other spellings. Use resource.target or parameters.`,
+      `Rule "${name}" reads ${fact}, which has the spelling of the request. ${type} compares names without case, so the rule does not match other spellings of the same name. Use resource.target or parameters.`,
     ]
   })
 }

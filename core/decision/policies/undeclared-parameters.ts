@@ -21,7 +21,7 @@ export function undeclaredNames(text: string, patterns: readonly Pattern[]): Und
     if (found === null) continue
     const list = found.isCertain ? errors : warnings
     const whose = found.isCertain ? 'no action of the scope' : 'no action of the scope in the catalogue'
-    list.push(`parameters.${name} is declared by ${whose} (${found.hint})`)
+    list.push(`parameters.${name} is a parameter of ${whose} (${found.hint})`)
   }
   return { errors, warnings }
 }

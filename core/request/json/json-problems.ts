@@ -36,14 +36,14 @@ export function couldBe(key: string, other: string): Refusal {
 export function tooManyKeys(): Refusal {
   return refusal(
     'body_too_large',
-    `an object of the JSON body, together with its parent objects, has more than ${SCAN_BOUNDS.openKeys} keys or ${SCAN_BOUNDS.openKeyChars} characters of keys`,
+    `an object of the JSON body, together with its parent objects, has more than ${SCAN_BOUNDS.openKeys} keys or ${SCAN_BOUNDS.openKeyChars} characters of keys; send fewer or shorter keys`,
   )
 }
 
 export function tooMuchKept(key: string): Refusal {
   return refusal(
     'body_too_large',
-    `the fields of the JSON body that rules read, such as "${key}", have more than ${SCAN_BOUNDS.keptBytes} bytes, ${MAX_JSON_NODES} objects, lists and keys or ${MAX_JSON_COMMAS} elements`,
+    `the fields of the JSON body that rules read, such as "${key}", have more than ${SCAN_BOUNDS.keptBytes} bytes, ${MAX_JSON_NODES} objects, lists and keys or ${MAX_JSON_COMMAS} elements; send a smaller body`,
   )
 }
 

@@ -10,4 +10,4 @@ export function accessRequestText({
 }
 
 const NO_REQUEST =
-  'No request waits. The agent asks for access: approve it for a time, in the dashboard or by chaperone approvals approve --for, or save a permission. An approval alone sends nothing.'
+  'The agent asks for access; no request is held. To give access, approve for a time (in the dashboard, or with chaperone approvals approve --for), or save a permission. An approval without a time has no effect.'

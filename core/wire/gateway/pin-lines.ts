@@ -24,6 +24,6 @@ function pinLine({ action_type, state, value, fixed_by }: PinView): string {
     case null:
       return `${what}: not fixed (the state could not be read and may change after the approval)`
     default:
-      return `${what}: ${value} (the gateway is newer and fixes it in a way that this version does not have; the state may change after the approval)`
+      return `${what}: ${value} (the gateway is newer and fixes this state in a way that this version cannot describe; the state may change after the approval)`
   }
 }

@@ -15,7 +15,7 @@ export const CHANNEL_TITLES: Readonly<Record<ChannelName, string>> = {
 
 /** Returns the warning about a failing channel, without the error, because users of every role may read the warning. */
 export function channelWarning(name: ChannelName): string {
-  return `Notifications by ${CHANNEL_TITLES[name]} fail. Approvers are not reached by this channel. See its error under Settings, Channels, and correct it.`
+  return `Notifications by ${CHANNEL_TITLES[name]} fail, so this channel does not reach approvers. The error is shown under Settings, Channels. Correct the settings there.`
 }
 
 /**

@@ -284,9 +284,9 @@ export const IN_FORCE_TEXT: Readonly<Record<InForce, string>> = {
   as_written: 'the object is in force as written',
   last_good: 'its last accepted version stays in force',
   tightened:
-    'the version in force does not compile with this version of Chaperone; its conditions are treated as impossible to evaluate, so the policy can only deny or hold',
+    'the version in force does not compile with this version of Chaperone, so its conditions cannot be evaluated and the policy can only deny or hold',
   binding_lost:
-    'the Gateway does not admit the object; its denies and holds stay in force for agents of its namespace until the object is changed, deleted or admitted',
+    'the Gateway does not admit the object; its rules that deny or hold stay in force for agents of its namespace until the object is changed, deleted or admitted',
   denied:
     'the policy was never in force; everything in its scope is denied (policy_invalid) until the policy is corrected',
   nothing: 'the object has no effect',

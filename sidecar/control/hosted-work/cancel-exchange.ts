@@ -25,7 +25,8 @@ export function createCancelSender({ ports, handle }: CancelSenderDeps) {
     if (request === null)
       return {
         ...NOTHING,
-        detail: 'The cancellation could not be built from the path of the request that started the work.',
+        detail:
+          'The gateway could not derive the cancellation from the path of the request that started the work.',
       }
     const capture = createReplyCapture()
     const exchange = exchangeOf(known, { scope, ports, reply: capture.reply, request })

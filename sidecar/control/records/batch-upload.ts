@@ -80,7 +80,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
         count: refused.records.size,
         lost: refused.lost.length,
       },
-      'the control plane rejects records of another gateway; the gateway reports them as lost',
+      'the control plane rejects records that belong to another gateway; the records are reported as lost',
     )
     if (kept.records.size > 0 || kept.lost.length > 0) await upload(kept)
     const records = [...refused.records.values()].flatMap((json) => rangeOf(json, 'refused') ?? [])

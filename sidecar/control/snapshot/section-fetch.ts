@@ -41,10 +41,12 @@ async function fetchSection(client: ControlClient, name: string, hash: string): 
   if (hash === EMPTY_LIST_HASH) return []
   const path = `${SYNC_PATHS.sections}/${encodeURIComponent(name)}?hash=${encodeURIComponent(hash)}`
   const reply = await client.get(path, 20_000)
-  if (reply.status === 404) throw new SectionReplaced(`section ${name}: the control plane answered 404`)
-  if (reply.status !== 200) throw new Error(`section ${name}: the control plane answered ${reply.status}`)
+  if (reply.status === 404)
+    throw new SectionReplaced(`section ${name} of the configuration: the control plane answered 404`)
+  if (reply.status !== 200)
+    throw new Error(`section ${name} of the configuration: the control plane answered ${reply.status}`)
   if (sha256Hex(reply.bytes) !== hash) {
-    throw new SectionIndexRefused(`section ${name} does not have the announced hash`)
+    throw new SectionIndexRefused(`section ${name} of the configuration does not have the announced hash`)
   }
   return jsonOf(reply)
 }

@@ -59,7 +59,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     if (warnings.length > 0)
       deps.log.warn(
         { version, warnings },
-        'configuration needs a newer gateway; requests that it affects are denied',
+        'the configuration uses features of a newer gateway version; requests that need these features are denied',
       )
   }
 
@@ -83,14 +83,17 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
    */
   function logFailure(err: unknown, version: number, failures: number): void {
     const isOrdinary = failures === 1 && err instanceof SectionReplaced
-    deps.log[isOrdinary ? 'debug' : 'warn']({ err, version }, 'sections cannot be fetched; retrying')
+    deps.log[isOrdinary ? 'debug' : 'warn'](
+      { err, version },
+      'sections of the configuration cannot be fetched; retrying',
+    )
   }
 
   function refuse(version: number, error: SectionIndexRefused): void {
     const kept = current?.version ?? null
     deps.log.warn(
       { err: error, version, kept },
-      'section index refused; the last valid snapshot stays in force',
+      'new configuration refused; the last valid configuration stays in force',
     )
     deps.ack({ rejected: { version, error: error.message }, applied_at: isoNow(deps.clock) })
   }
@@ -106,7 +109,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   }
 
   function ignore({ version }: SectionIndex): void {
-    deps.log.debug({ version, order }, 'older section index ignored')
+    deps.log.debug({ version, order }, 'older configuration ignored')
     if (current !== null && !isRunning) deps.ack({ version: current.version, applied_at: isoNow(deps.clock) })
   }
 

@@ -51,7 +51,7 @@ export function createMessageDispatcher({
     const { type, version } = message
     log.error(
       { type, version },
-      'message of the control plane with an invalid signature ignored; check that CONTROL_PLANE_URL is the address of the control plane that enrolled this gateway',
+      'a message with an invalid signature was ignored; check that CONTROL_PLANE_URL is the address of the control plane that enrolled this gateway',
     )
     return false
   }

@@ -83,7 +83,7 @@ export class StreamDeferred extends Error {
   readonly retryAfterS: number
 
   constructor(status: number, retryAfterS: number) {
-    super(`the control plane answered ${status} and admits this gateway later`)
+    super(`the control plane answered ${status}; the gateway connects again later`)
     this.retryAfterS = retryAfterS
   }
 }
@@ -93,6 +93,6 @@ function refusal({ status, retryAfterS }: StreamReply): Error {
     return new StreamDeferred(status, Math.min(retryAfterS, MAX_RETRY_AFTER_S))
   if (status !== 401 && status !== 403) return new Error(`the control plane answered ${status}`)
   return new Error(
-    `the control plane does not accept this gateway's token (${status}): check that GATEWAY_TOKEN_FILE holds the token of an enrolled gateway, and that CONTROL_PLANE_URL is its control plane`,
+    `the control plane does not accept this gateway's token (${status}): check that GATEWAY_TOKEN_FILE holds the token of an enrolled gateway, and that CONTROL_PLANE_URL is the address of its control plane`,
   )
 }

@@ -20,7 +20,11 @@ export function recoveredLines({ unknown, lost }: RecoveredRecords): {
 }
 
 export function logRecovered(log: Pick<Log, 'warn'>, { unknown, lost }: RecoveredRecords): void {
-  if (unknown.length > 0) log.warn({ unknown: unknown.length }, 'recovered requests with unknown outcome')
+  if (unknown.length > 0)
+    log.warn({ unknown: unknown.length }, 'requests of a crashed process were recorded with unknown outcome')
   if (lost.length > 0)
-    log.warn({ lost }, 'recovered sequence numbers without a record: lost, or reserved but unused')
+    log.warn(
+      { lost },
+      'sequence numbers of a crashed process have no record: the record was lost, or the number was not used',
+    )
 }

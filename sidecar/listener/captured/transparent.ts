@@ -210,7 +210,7 @@ async function recordUnsupported(deps: TransparentDeps, arrival: Arrival, what: 
   const { credentials, port } = arrival
   const host = arrival.host ?? arrival.address
   const target = authorityText(host ?? 'unknown', port ?? 0)
-  const detail = `${what} is not supported; connect with TLS and a server name, or add host and port to egress.tcp`
+  const detail = `${what} is not supported; connect with TLS and a server name, or add host and port to egress.tcp of the Gateway`
   const isUnowned = host !== null && port !== null && deps.isUnowned(host, port)
   const exchange = newConnectExchange({
     id: deps.newRequestId(),

@@ -90,7 +90,7 @@ function addCookie(rawHeaders: string[], at: number, value: string): number {
  */
 function droppedProblem(fields: number, sentFields: number | null): string | null {
   if (fields === sentFields) return null
-  return 'the request has a header field with a name or value that HTTP/2 forbids: empty or not in lower case, with a control character, or a value that begins or ends with a blank'
+  return 'the request has a header field that HTTP/2 forbids: its name is empty or not in lower case, it has a control character, or its value begins or ends with a blank'
 }
 
 function pseudoProblem(
@@ -101,7 +101,8 @@ function pseudoProblem(
 ): string | null {
   if (method === 'CONNECT')
     return 'CONNECT and WebSocket over HTTP/2 are not supported; use HTTP/1.1 for both'
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method)) return 'the method is not a token'
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/.test(method))
+    return 'the method contains a character that is not allowed'
   if (!/^(?:\/[\x21-\x7e]*|\*)$/.test(target)) return 'the path must start with "/" and be percent-encoded'
   return given === scheme ? null : `the :scheme must be ${scheme} on this connection`
 }

@@ -159,7 +159,7 @@ function nameOf({ agent }: Exchange): string {
 const SETTING = 'BODY_BUDGET_BYTES of the gateway (in a pod: the memory limit of the sidecar)'
 
 function full(totalBytes: number, bytes: number, waitMs: number): ChaperoneError {
-  const detail = `The gateway keeps at most ${sizeText(totalBytes)} of request bodies in memory, and ${sizeText(bytes)} more did not become available within ${waitMs / 1_000} s. Send the request again later, or raise ${SETTING}.`
+  const detail = `The gateway keeps at most ${sizeText(totalBytes)} of request bodies in memory. This request needs ${sizeText(bytes)} more, which did not become free within ${waitMs / 1_000} s. Send the request again later, or raise ${SETTING}.`
   return new ChaperoneError('overloaded', { detail, retryAfterS: RETRY_AFTER_S })
 }
 

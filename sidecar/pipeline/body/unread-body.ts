@@ -99,7 +99,7 @@ const QUOTED = 'The card shows the beginning of the body. An approval covers exa
 
 function whyHeld(exchange: Governed): string {
   const by = opaqueDeclaration(exchange) ?? 'Connector'
-  return `${DECLARED_BY[by]} declares the body opaque. An approval covers exactly this body.`
+  return `${DECLARED_BY[by]} declares the body opaque, so the gateway does not read it. An approval covers exactly this body.`
 }
 
 const EXCERPT_BYTES = 1_024

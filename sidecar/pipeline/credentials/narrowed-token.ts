@@ -53,7 +53,7 @@ export function sendProblem(exchange: Decided, ports: CheckPorts): string | null
   return state === 'missing' ? problemOf(exchange, NOT_ISSUED) : null
 }
 
-const NOT_ISSUED = 'The control plane has not issued one.'
+const NOT_ISSUED = 'The control plane has not issued a token.'
 
 /**
  * Returns the request for a narrowed token. Returns null when the exchange is sent without a narrowed token. Returns a

@@ -61,9 +61,11 @@ async function answerOf(exchange: Unowned, reader: BodyReader, context: ToolCont
     return failure(404, 'Not found', 'This host has GET /.well-known/chaperone and POST /mcp.')
   if (raw.method !== 'POST') return failure(405, 'Method not allowed', 'Send JSON-RPC by POST.')
   const bytes = await reader.read(exchange, MAX_BODY_BYTES)
-  if (bytes === null) return failure(413, 'Body too large', `A message has at most ${MAX_BODY_BYTES} bytes.`)
+  if (bytes === null)
+    return failure(413, 'Body too large', `The message is too long. Send at most ${MAX_BODY_BYTES} bytes.`)
   const message = parsed(bytes)
-  if (message === null) return failure(400, 'Bad request', 'The body is not one JSON-RPC 2.0 message.')
+  if (message === null)
+    return failure(400, 'Bad request', 'The body is not one JSON-RPC 2.0 message. Send one message as JSON.')
   if (message.id === undefined) return { status: 202, body: undefined }
   return { status: 200, body: { jsonrpc: '2.0', id: message.id, ...(await rpc(message, context)) } }
 }
@@ -76,7 +78,7 @@ function wellKnown(context: ToolContext) {
     mcp: `http://${GATEWAY_HOST}/mcp`,
     tools: toolsOf(context).map(({ name }) => name),
     refusals:
-      'A refused request has status 403 and a JSON body with error, message and record_id. Do not repeat it; ask for access, or ask the owner of this agent.',
+      'A refused request has status 403 and a JSON body with error, message and record_id. Do not repeat the request; ask for access, or ask the owner of this agent.',
     requests_per_minute: snapshot.gateway.rateLimit.requestsPerMinute,
   }
 }

@@ -39,10 +39,10 @@ const INPUTS = {
 } as const
 
 const DESCRIPTIONS = {
-  what_may_i_do: 'Lists the actions of a connector type that pass, and those that wait for an approver.',
-  explain: 'Says whether an action would pass, wait for an approver, or be refused, and why.',
+  what_may_i_do: 'Lists the actions of a connector type that are allowed, and those that need an approval.',
+  explain: 'Reports whether an action would be allowed, held for an approval or refused, and why.',
   request_access:
-    'Asks the approvers for access to an action. Nothing is granted by this call; try the action after they have answered.',
+    'Asks approvers for access to an action. The call itself grants nothing; try the action after an approver has answered.',
 } as const
 
 type Name = keyof typeof INPUTS
@@ -99,7 +99,7 @@ async function whatMayIDo(
   const answer = {
     allowed: namesWith('allow'),
     held_for_approval: namesWith('hold'),
-    note: 'All other actions are refused. Conditions on a request may decide otherwise.',
+    note: 'All other actions are refused. Conditions of policies can change the decision on a request.',
   }
   return { text: JSON.stringify(answer), isError: false }
 }
@@ -132,7 +132,7 @@ async function requestAccess(asked: Asked, context: ToolContext): Promise<ToolRe
         newId: ports.newId,
       }),
     )
-    const text = `The request has the id ${approval.id} and waits for an approver until ${approval.expires_at}. Nothing is granted yet.`
+    const text = `The access request has the id ${approval.id} and waits for an approver until ${approval.expires_at}. No access is granted yet.`
     return { text, isError: false }
   } catch (error) {
     if (!(error instanceof ChaperoneError)) throw error
@@ -149,12 +149,12 @@ function decisionOn(
 }
 
 const TOO_MANY =
-  'This agent has as many open requests as one agent may have. Ask again when an approver has answered one of them.'
+  'This agent has the maximum number of open access requests. Ask again after an approver has answered one of them.'
 
 const UNDECIDED = {
   no_connector: (action: string) => `This gateway has no connector of type ${action.split('.', 1)[0]}.`,
   unknown_action: (action: string) =>
-    `There is no action ${action}. Check the name: a refusal has it as action_type.`,
+    `There is no action ${action}. Use the name that the refusal has in its field action_type.`,
 } as const
 
 function failed(text: string): ToolResult {

@@ -255,7 +255,7 @@ function refuseUnavailable(
   exchange: Received,
   { approvalId, note }: { readonly approvalId: string; readonly note: string },
 ): 'responded' {
-  const detail = `${note} The approval is not spent and releases one request: send the request again to use it.`
+  const detail = `${note} The approval is still valid for one request. Send the request again to use it.`
   return refuseExpired(exchange, detail, { approval_id: approvalId })
 }
 

@@ -43,7 +43,7 @@ async function judge(
 }
 
 function refuseLong(exchange: Received): 'responded' {
-  const detail = `The body of this request may replace its method, so the gateway must read the body, but the body is longer than ${MAX_READ} bytes. Send a file with the Content-Type of the file.`
+  const detail = `The body of this request may replace its method, so the gateway must read the body, but the body is longer than ${MAX_READ} bytes. If the body is a file, send it with the Content-Type of the file.`
   return refuseReading(exchange, { code: 'body_too_large', detail })
 }
 

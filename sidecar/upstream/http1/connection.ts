@@ -204,7 +204,8 @@ export class UpstreamConnection implements BodySink {
     if (head.status === 101) this.#upgrade(head, rest, handler)
     else if (head.status < 200) {
       this.#interims += 1
-      if (this.#interims > MAX_INTERIMS) this.#fail(new Error('the answer has too many interim answers'))
+      if (this.#interims > MAX_INTERIMS)
+        this.#fail(new Error('the answer has too many interim (1xx) responses'))
       else handler.interim(head.status, head.headers)
       return rest
     } else this.#begin(head, rest, handler)

@@ -91,7 +91,8 @@ export class UpstreamCall {
   readonly #onInterim = (headers: IncomingHttpHeaders, _flags: number, raw?: readonly string[]): void => {
     if (this.#isOver) return
     this.#interims += 1
-    if (this.#interims > MAX_INTERIMS) this.abort(new Error('the answer has too many interim answers'))
+    if (this.#interims > MAX_INTERIMS)
+      this.abort(new Error('the answer has too many interim (1xx) responses'))
     else this.#handler.interim(statusOf(headers), plainFields(raw ?? NO_TRAILERS))
   }
 

@@ -321,11 +321,11 @@ describe('the command line', () => {
     const done = await cli('import', 'bundle.json')
     expect(done.code).toBe(0)
     expect(done.out).toMatch(
-      /^Imported: agents 1, policies 0\. Left out as the same: 3\.\nKey of carried, .*: svc_/,
+      /^Imported: agents 1, policies 0\. Left out, because they exist in the same form: 3\.\nKey of carried, .*: svc_/,
     )
     expect(await cli('import', 'bundle.json')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('same: 4'),
+      out: expect.stringContaining('in the same form: 4'),
     })
     await writeFile(
       join(home, 'bundle.json'),

@@ -166,7 +166,7 @@ test('a policy that is bound to a gateway stays bound to the one of that name, a
       {
         kind: 'policy',
         name: 'team/bound',
-        error: expect.stringContaining(`there is no gateway ${name} here`),
+        error: expect.stringContaining(`this installation has no gateway ${name}`),
       },
     ],
   })

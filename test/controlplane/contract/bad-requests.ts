@@ -63,7 +63,7 @@ export function badRequests(world: World): readonly RefusalCase[] {
         }
         return on(await world().here.submit(world().agent, spec), '/execute')
       },
-      ...invalid(/^action_spec\.resource\.target: is required to execute, as <owner>/),
+      ...invalid(/^action_spec\.resource\.target: is required to execute the action; give <owner>/),
     },
     {
       ...{ row: 'POST /api/v1/agents/register', why: 'nothing', by: agentKey, body: {} },

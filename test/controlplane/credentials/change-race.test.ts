@@ -36,7 +36,9 @@ test.each<[string, object[], object[]]>([
   ['it became another credential of the store', [named], []],
 ])('nothing is written when %s in the meantime', async (_, before, within) => {
   const { credentials, written } = racing(before, within, 1)
-  const meantime = expect.stringContaining('The connectors changed while the credential generic was written')
+  const meantime = expect.stringContaining(
+    'The credential generic was not changed, because its connectors changed at the same time',
+  )
   await expect(credentials.set(BY, { name: 'generic', secret: 'canary' })).rejects.toMatchObject({
     ...{ code: 'conflict', message: meantime },
   })

@@ -94,7 +94,7 @@ describe('a command', () => {
       credential({ clientKeyData: CANARY }),
       credential({ token: CANARY }).replace('/v1', '/v1alpha1'),
     ])
-      expect(await failure(print(wrong))).toContain('/bin/sh printed JSON that is no ExecCredential')
+      expect(await failure(print(wrong))).toContain('/bin/sh printed JSON that is not an ExecCredential')
   })
 
   test('gets the variables of its manifest, of the user and of client-go, and no others', async () => {
@@ -218,7 +218,7 @@ describe('a file', () => {
     for (const path of [`${own}/../team-b/token`, `${own}/./token`, `${own}//token`])
       expect(await failure(reading(path))).toContain('no segment . or ..')
     expect(await failure(reading(join(own, 'token'), settings({ fileDirs: [] })))).toContain(
-      'lists no directories for files of credentials (controlPlane.credentialFileDirs)',
+      'lists no directory for credential files (controlPlane.credentialFileDirs)',
     )
   })
 
@@ -335,7 +335,7 @@ describe('a manifests folder', () => {
     for (const credential of ['env: { name: A }', 'file: { path: /a }', 'exec: { command: a }']) {
       expect(problems(credential)).toEqual([])
       expect(problems(credential, exposure)).toMatchObject([
-        { line: 7, message: expect.stringContaining('the file is a link, so others could choose') },
+        { line: 7, message: expect.stringContaining('the file is a link, so other users could choose') },
       ])
     }
     expect(problems('vault: site', exposure)).toEqual([])

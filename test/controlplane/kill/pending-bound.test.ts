@@ -24,7 +24,7 @@ describe('kill switches of one caller that wait for the database', () => {
   test('are at most 100, and the refusal says how many are in force', () => {
     expect(room(many(99), 'agent:new')).toEqual([])
     expect(() => room(many(100), 'agent:new')).toThrow(
-      /the limit of 100 kill switches that are in force but not stored/,
+      /100 kill switches, the maximum, are already in force without being stored/,
     )
     expect(() => room(many(5_000), 'namespace:team')).toThrow(/activate a kill switch with the scope all/)
   })

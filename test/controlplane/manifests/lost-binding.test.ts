@@ -71,7 +71,7 @@ describe('an object whose namespace is admitted no more', () => {
     expect(new Set(kept.map(({ agent }) => agent))).toEqual(new Set(['team-b/*', 'team-b/bot']))
     const reply = await manifests.outcome('Permission', 'team-b/p')
     expect(reply).toMatchObject({ accepted: false, problem: 'NamespaceNotAllowed' })
-    expect(reply.reasons.join()).toMatch(/denies and holds .* agents of namespace team-b/)
+    expect(reply.reasons.join()).toMatch(/rules that deny or hold .* agents of namespace team-b/)
     for (const agent of ['team-b/bot', 'team-b/other']) {
       expect(await verdict(gateway, agent, 'codehost.branch.delete')).toBe('deny')
       expect(await verdict(gateway, agent, 'codehost.pr.merge')).toBe('hold')

@@ -217,7 +217,7 @@ describe('two connectors', () => {
   test.each(['generic', 'webhook', 'mcp'])('of type %s need domains', async (type) => {
     const reply = await put('Connector', 'nowhere', { type })
     expect(reply.accepted).toBe(false)
-    expect(reply.reasons[0]).toMatch(/no domains of its own/)
+    expect(reply.reasons[0]).toMatch(/no default hosts/)
   })
 })
 

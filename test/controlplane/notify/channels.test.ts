@@ -146,7 +146,9 @@ describe('e-mail', () => {
 
   test('states that no request waits for an access request', async () => {
     const card = await plane.hold({ access_request: true })
-    expect(decoded((await mailAbout(card.id)).text)).toContain('No request waits.')
+    expect(decoded((await mailAbout(card.id)).text)).toContain(
+      'The agent asks for access; no request is held.',
+    )
   })
 
   test('that fails is a warning on Overview without the text of the server, until a message is delivered', async () => {

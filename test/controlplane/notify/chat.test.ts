@@ -89,7 +89,9 @@ describe('an approval that opens', () => {
 
   test('states that no request waits for an access request', async () => {
     const card = await plane.hold({ access_request: true })
-    expect(JSON.stringify(await chatCall(chat, 'chat.postMessage', card.id))).toContain('No request waits.')
+    expect(JSON.stringify(await chatCall(chat, 'chat.postMessage', card.id))).toContain(
+      'The agent asks for access; no request is held.',
+    )
   })
 
   test('cannot be approved where it could not be shown whole', async () => {

@@ -35,7 +35,7 @@ describe('the settings', () => {
     [{ OIDC_GROUPS: '' }, /OIDC_GROUPS/],
     [{ OIDC_GROUPS: '{' }, /OIDC_GROUPS/],
     [{ OIDC_GROUPS: '{}' }, /no group a role/],
-    [{ OIDC_GROUPS: '{"a": {"role": "owner"}}' }, /a\.role: is admin, member or viewer/],
+    [{ OIDC_GROUPS: '{"a": {"role": "owner"}}' }, /a\.role: must be admin, member or viewer/],
     [{ OIDC_GROUPS: '{"a": {"rolle": "admin"}}' }, /rolle/],
     [{ OIDC_GROUPS: '{"a": {"role": "admin", "namespaces": []}}' }, /namespaces/],
     [{ OIDC_GROUPS: '{"a": {"namespaces": ["x"]}, "b": {"role": "admin"}}' }, /namespaces require a role/],

@@ -276,7 +276,7 @@ describe('the agent of another workload', () => {
       const answer = await status(sandbox)
       expect(answer.status).toBe(403)
       expect(answer.text).toContain(
-        `Agent team/payments belongs to StatefulSet payments, and pod payments is of ${workload}. Give ${workload} another agent name`,
+        `Agent team/payments belongs to StatefulSet payments, but pod payments is of ${workload}. Give ${workload} another agent name`,
       )
       expect(sandbox.snapshot()).toBeNull()
     },

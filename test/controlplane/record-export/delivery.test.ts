@@ -265,7 +265,9 @@ test('headers of the file are read again for each request, and a wrong file ends
     ])
     expect(world.log()).not.toContain('-token')
     await writeFile(file, 'authorization secret')
-    await expect(world.replica(stub.url, file)).rejects.toThrow(`${file}:1 is no header; write "Name: value"`)
+    await expect(world.replica(stub.url, file)).rejects.toThrow(
+      `${file}:1 is not a header; write "Name: value"`,
+    )
     await writeFile(file, 'a: b\nContent-Type: text/plain')
     await expect(world.replica(stub.url, file)).rejects.toThrow(`${file}:2 has the header Content-Type`)
   } finally {

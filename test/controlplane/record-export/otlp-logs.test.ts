@@ -142,7 +142,7 @@ test('the settings name what is wrong', () => {
     'ftp://collector/v1/logs',
   ])
     expect(() => settings({ RECORD_EXPORT_URL: url })).toThrow(
-      /^RECORD_EXPORT_URL is no http or https address/,
+      /^RECORD_EXPORT_URL is not an http or https address/,
     )
   expect(() => settings({ RECORD_EXPORT_URL: 'https://u:p@collector/v1/logs' })).toThrow(
     /RECORD_EXPORT_HEADERS_FILE instead$/,

@@ -128,7 +128,7 @@ describe('the name of a connector', () => {
     const renamed = await world.setup('namer3', [{ ...connector, name: 'other' }])
     expect(renamed.status).toBe(400)
     expect(at(renamed.body, 'details')).toContain(
-      'connectors.0.name: the connector of these hosts is orders-api',
+      'connectors.0.name: these hosts belong to the connector orders-api',
     )
   })
 

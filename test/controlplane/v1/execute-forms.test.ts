@@ -84,7 +84,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
   ],
   [
     { type: 'mcp.rpc.stream_open', parameters: { path: '/mcp' } },
-    'action_spec.type: mcp.rpc.stream_open is not a request',
+    'action_spec.type: the action mcp.rpc.stream_open does not name an MCP request',
   ],
   [
     {

@@ -57,7 +57,9 @@ describe('reach of a provider on behalf of a request', () => {
     const [own, decision] = reach([code], { allow: [], deny: ['provider_tool.code'] })
     expect(own).toBeUndefined()
     expect(decision).toMatchObject({ verdict: 'deny', would: 'deny' })
-    expect(decision?.reason).toContain('Connector "openai" denies it in providerTools.deny.')
+    expect(decision?.reason).toContain(
+      'Connector "openai" denies "provider_tool.code" in providerTools.deny.',
+    )
   })
 
   test('includes the hosts of Connectors', () => {

@@ -145,7 +145,7 @@ describe.skipIf(kubeAssets() === null)(`pods with a sidecar (${KUBE_ASSETS_HINT}
     await shown('the pods are known', (message) => message.includes('vsock'))
     await world.cluster.patch('Gateway', 'team', 'inward', { spec: { inbound: 'deny' } })
     const { message } = await shown('the pod is named', (text) => text.includes('team/before-deny'))
-    expect(message).toContain('restart them: team/before-deny')
+    expect(message).toContain('restart the pods: team/before-deny')
     expect(message).not.toContain('team/denied')
     await remove('before-deny')
     await shown('no pod is named', (text) => !text.includes('before-deny') && text.includes('vsock'))

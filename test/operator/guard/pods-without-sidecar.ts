@@ -27,7 +27,7 @@ export function describePodsWithoutSidecar(guard: Guard): void {
       const named = (name: string | null) => ({ annotations: { 'chaperone.dev/gateway': name } })
       for (const subresource of ['', '/status']) {
         const says = await refusalOf(guard.client, patch(named('main'), subresource))
-        expect(says).toContain('the pod has no sidecar, and only a new pod gets one')
+        expect(says).toContain('the pod has no sidecar, and only a new pod gets a sidecar')
         expect(says).toContain('metadata.annotations[chaperone.dev/gateway] from "" to "main"')
         expect(says).toContain('Delete the pod')
       }

@@ -82,7 +82,7 @@ export function describeRunningPods(guard: Guard): void {
         patch({ metadata: { annotations: { 'chaperone.dev/agent': 'x' } } }),
       )
       expect(says).toContain('metadata.annotations[chaperone.dev/agent] from "running" to "x"')
-      expect(says).toContain('delete the pod (of a Sandbox: the Sandbox)')
+      expect(says).toContain('delete the pod (for a Sandbox, delete the Sandbox)')
     })
 
     it('lets another spelling of the same Gateway', async () => {

@@ -297,7 +297,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
           },
         },
       },
-      'must have only scopes that are in scopes',
+      'must have only scopes that the field scopes of the Connector lists',
     ],
     [
       'Connector',

@@ -74,7 +74,9 @@ const PUBLIC = { to: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['10.0.0.0/8'] } }
 describe('the cause of a missing connection', () => {
   test('is a policy that selects the pod, with a rule whose addition is the remedy', async () => {
     const cause = await causeOf([{ podSelector: {}, policyTypes: ['Egress'], egress: [PUBLIC] }])
-    expect(cause).toContain('NetworkPolicy team/policy-0, and no connection to the control plane or DNS')
+    expect(cause).toContain(
+      'NetworkPolicy team/policy-0 limits the egress of the pod, and admits no connection to the control plane or DNS',
+    )
     const added = parse(cause?.split('spec.egress:\n')[1] ?? '') as Spec['egress'] & object
     expect(added).toEqual([CONTROL_PLANE, DNS])
     expect(
@@ -85,22 +87,22 @@ describe('the cause of a missing connection', () => {
   })
 
   test.each<[string, readonly Spec[], string]>([
-    ['DNS alone', [{ egress: [CONTROL_PLANE] }], 'no connection to DNS is'],
-    ['the control plane alone', [{ egress: [DNS] }], 'no connection to the control plane is'],
+    ['DNS alone', [{ egress: [CONTROL_PLANE] }], 'no connection to DNS. Add'],
+    ['the control plane alone', [{ egress: [DNS] }], 'no connection to the control plane. Add'],
     [
       'DNS by TCP',
       [{ egress: [CONTROL_PLANE, { ...DNS, ports: [{ protocol: 'UDP', port: 53 }] }] }],
-      'no connection to DNS is',
+      'no connection to DNS. Add',
     ],
     [
       'the port of the Service instead of that of the pods',
       [{ egress: [{ ...CONTROL_PLANE, ports: [{ port: 443 }] }, DNS] }],
-      'no connection to the control plane is',
+      'no connection to the control plane. Add',
     ],
     [
       'the control plane in the namespace of the pod',
       [{ egress: [{ ...CONTROL_PLANE, to: [{ podSelector: {} }] }, DNS] }],
-      'no connection to the control plane is',
+      'no connection to the control plane. Add',
     ],
   ])('names what is missing: %s', async (_what, specs, wanted) => {
     expect(await causeOf(specs)).toContain(wanted)
@@ -145,6 +147,6 @@ describe('the cause of a missing connection', () => {
   test('is judged by the address of a DNS server without pods', async () => {
     const direct = { to: [{ ipBlock: { cidr: '10.96.0.10/32' } }], ports: DNS.ports }
     expect(await causeOf([{ egress: [CONTROL_PLANE, direct] }], [])).toBeNull()
-    expect(await causeOf([{ egress: [CONTROL_PLANE] }], [])).toContain('no connection to DNS is')
+    expect(await causeOf([{ egress: [CONTROL_PLANE] }], [])).toContain('no connection to DNS. Add')
   })
 })

@@ -42,7 +42,9 @@ describe('the status', () => {
     const status = planStatus('Gateway', mild, ofGateway({ belowFloor: below }))
     expect(status.conditions?.find(({ type }) => type === 'FloorApplied')).toMatchObject({
       ...{ status: 'True', reason: 'BelowFloor' },
-      message: expect.stringContaining('spec.enforcementLevel is monitor, below floors.enforcementLevel'),
+      message: expect.stringContaining(
+        'spec.enforcementLevel is monitor, which is weaker than the minimum floors.enforcementLevel',
+      ),
     })
     expect(() => GatewayStatus.parse(status)).not.toThrow()
     expect(conditionsOf(planStatus('Gateway', mild, facts()))).toContain('FloorApplied=False/AboveFloors')
@@ -86,7 +88,7 @@ describe('the status', () => {
     const before = { pods: { admittingInbound: new Set(['team/old', 'team/first']) } }
     const inward = planStatus('Gateway', gateway({ inbound: 'deny' }), ofGateway(before))
     expect(conditionsOf(inward)).toContain('BypassPossible=True/PodsAdmitInbound')
-    expect(messageOf(inward, 'BypassPossible')).toMatch(/restart them: team\/first, team\/old$/)
+    expect(messageOf(inward, 'BypassPossible')).toMatch(/restart the pods: team\/first, team\/old$/)
     const outward = planStatus('Gateway', gateway(), ofGateway(before))
     expect(conditionsOf(outward)).toContain('BypassPossible=False/NoneKnown')
     const conditions = ['BypassDetected', 'BypassDetected/ProxyUser']

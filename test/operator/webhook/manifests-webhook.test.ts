@@ -212,7 +212,9 @@ describe.skipIf(kubeAssets() === null)(`our own kinds at admission (${KUBE_ASSET
   ])(
     'a Gateway below floors.%s is refused, new or changed; one of the platform is not',
     async (floor, spec) => {
-      expect(await refusal('Gateway', 'below', spec)).toContain(`below floors.${floor} of this installation`)
+      expect(await refusal('Gateway', 'below', spec)).toContain(
+        `weaker than the minimum floors.${floor} of this installation`,
+      )
       expect(await said(cluster.patch('Gateway', 'team', 'main', { spec }))).toContain(`floors.${floor}`)
       expect(await said(cluster.create('Gateway', 'platform', 'any', spec))).toBeNull()
       expect(await said(cluster.remove('Gateway', 'platform', 'any'))).toBeNull()

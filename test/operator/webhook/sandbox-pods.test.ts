@@ -120,7 +120,7 @@ describe('the agent of a pod that agent-sandbox creates', () => {
     const { allowed, refused } = review(world, { name: 'dave', agent: 'payments' })
     expect(allowed).toBe(false)
     expect(refused?.message).toMatch(
-      /chaperone\.dev\/agent\]: only SandboxTemplate research names the agent of its sandboxes, which is research, and this pod states payments; remove the annotation from the SandboxClaim, or set it in the template/,
+      /chaperone\.dev\/agent\]: the agent of this sandbox is research, which only SandboxTemplate research may set, but the pod states payments; remove the annotation from the SandboxClaim, or set it in the template/,
     )
   })
 
@@ -148,7 +148,7 @@ describe('the agent of a pod that agent-sandbox creates', () => {
     const { allowed, refused } = review(world, { ...asked, running: [DEPLOYED] })
     expect(allowed).toBe(false)
     expect(refused?.message).toMatch(
-      /agent team\/payments belongs to StatefulSet payments \(pod payments-1\), and Sandbox/,
+      /agent team\/payments belongs to StatefulSet payments \(pod payments-1\), so Sandbox/,
     )
     expect(refused?.message).toContain('set another agent name in the pod template of Sandbox')
   })

@@ -26,13 +26,13 @@ const exchangeOf = (snapshot: Snapshot, host: string, port: number) => ({
 describe('a port that an entry of allowedHosts does not cover', () => {
   test('is named once, with the entry and what to add', () => {
     expect(warningsOf(listing(['example.com']), Array(3).fill(['example.com', 8443]))).toEqual([
-      'Agents requested example.com:8443. egress.allowedHosts lists example.com, which covers port 443 only: add example.com:8443 if they need it.',
+      'Agents requested example.com:8443, but example.com in egress.allowedHosts covers port 443 only. If the agents need this port, add example.com:8443.',
     ])
   })
 
   test.each([
     ['example.com:8443', 'example.com', 443, 'add example.com:443'],
-    ['example.com:8443', 'example.com', 443, 'which covers port 8443 only'],
+    ['example.com:8443', 'example.com', 443, 'covers port 8443 only'],
     ['*.example.com', 'a.b.example.com', 22, 'add *.example.com:22'],
     ['EXAMPLE.com', 'example.com', 80, 'add EXAMPLE.com:80'],
     ['2001:db8::1', '2001:db8::1', 22, 'add [2001:db8::1]:22'],
@@ -86,7 +86,7 @@ describe('a port that an entry of allowedHosts does not cover', () => {
     const many = Array.from({ length: 200 }, (_, index) => ['example.com', 1_000 + index] as const)
     const warnings = warningsOf(snapshot, many)
     expect(warnings).toHaveLength(33)
-    expect(warnings.at(-1)).toMatch(/requested other ports/)
+    expect(warnings.at(-1)).toMatch(/requested hosts of egress.allowedHosts at ports/)
     expect(warningsOf(snapshot, many.slice(0, 32))).toHaveLength(32)
     expect(warningsOf(snapshot, many, listing([]))).toEqual([])
   })

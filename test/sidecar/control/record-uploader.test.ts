@@ -120,7 +120,7 @@ describe('records', () => {
       refused('proc_old', 0, 699),
     ])
     expect(journal.lost).toBe(703)
-    expect(log.text()).toContain('rejects records of another gateway')
+    expect(log.text()).toContain('rejects records that belong to another gateway')
   })
 
   test('that are refused one by one do not block others of the same agent', async () => {

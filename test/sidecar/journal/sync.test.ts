@@ -179,7 +179,7 @@ describe('the disk that fails', () => {
         status: 'rejected',
         reason: {
           code: 'journal_unavailable',
-          message: expect.stringMatching(/EIO.*Free disk space or replace/),
+          message: expect.stringMatching(/EIO.*Free disk space, replace/),
         },
       })
     }

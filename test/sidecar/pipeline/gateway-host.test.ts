@@ -88,7 +88,7 @@ test('other work runs between the slices of what_may_i_do', async () => {
 test('a request for access opens a card that no request waits for, and grants nothing', async () => {
   const world = await start(RULES)
   const asked = { action: 'codehost.pr.merge', target: 'Acme/Site', reason: 'The release\u0000 is due' }
-  expect((await call(world, 'request_access', asked)).text).toContain('Nothing is granted yet')
+  expect((await call(world, 'request_access', asked)).text).toContain('No access is granted yet')
   await call(world, 'request_access', asked)
   const [first, second] = world.holds
   expect(first).toMatchObject({

@@ -74,7 +74,7 @@ describe('the id of a file of another agent is refused in an upload', () => {
     const seen = world.upstream.seen.length
     const { reply } = await world.send(sent('b', target, body, [...headers]))
     expect(reply.status).toBe(403)
-    expect(reply.text()).toContain('gave to another agent')
+    expect(reply.text()).toContain('that another agent created')
     expect(world.records.at(-1)).toMatchObject({ agent: 'b', decision: 'DENY', handle: 'foreign' })
     expect(world.upstream.seen).toHaveLength(seen)
     expect((await world.send(sent('a', target, body, [...headers]))).reply.status).toBe(200)

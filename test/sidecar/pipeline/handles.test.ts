@@ -196,7 +196,7 @@ describe('a handle that a provider gave to one agent', () => {
       const seen = world.upstream.seen.length
       const { reply } = await world.send(asked('b', use))
       expect([use.path, reply.status]).toEqual([use.path, refusalOf(use)])
-      expect(reply.text()).toContain('gave to another agent')
+      expect(reply.text()).toContain('that another agent created')
       expect(world.upstream.seen).toHaveLength(seen)
       expect(lastRecord(world)).toMatchObject({ agent: 'b', decision: 'DENY', handle: 'foreign' })
       expect((await world.send(asked('a', use))).reply.status).toBe(200)

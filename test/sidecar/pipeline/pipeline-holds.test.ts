@@ -123,7 +123,7 @@ describe('holds', () => {
     const { reply } = await world.send(MERGE)
     expect(reply.status).toBe(503)
     const detail =
-      'It expired. The approval is not spent and releases one request: send the request again to use it.'
+      'It expired. The approval is still valid for one request. Send the request again to use it.'
     expect(reply.json()).toMatchObject({
       error: 'credential unavailable',
       message: detail,

@@ -62,7 +62,7 @@ describe('under the rules of the first start', () => {
       }
       const { reply } = await world.send(sent(one))
       expect(reply.status).toBe(403)
-      expect(reply.text()).toContain(`The request names a ${one.kind}`)
+      expect(reply.text()).toContain(`The request uses a ${one.kind}`)
       expect(asked).toHaveLength(1)
       expectRefused(world)
       const { action, target } = one.expect
@@ -74,7 +74,9 @@ describe('under the rules of the first start', () => {
           audit: { requested: { resource: { target } } },
         },
       ])
-      expect(world.records[0]?.why?.reason).toContain(`a ${one.kind} that the provider gave to another agent`)
+      expect(world.records[0]?.why?.reason).toContain(
+        `a ${one.kind} that another agent created at the provider`,
+      )
     },
   )
 

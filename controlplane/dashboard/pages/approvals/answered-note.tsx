@@ -66,7 +66,7 @@ export function AnsweredNote(props: {
 
 const ACCESS_APPROVED =
   'No request waited for this approval, so the gateway sent nothing. A grant or permission that you made covers later requests; without one, the agent has no more access than before.'
-const UNDONE = 'The approval is withdrawn. It no longer admits a request.'
+const UNDONE = 'The approval is withdrawn, so it no longer lets a request pass.'
 
 /**
  * Reports whether the approval can be withdrawn. A gateway uses the approval of a waiting request at once; other

@@ -37,7 +37,7 @@ export function Inbox({ pending, linkedId, onAnswered }: Props) {
     ) : (
       <EmptyState icon="approvals" title="No pending approvals">
         When a permission or a policy requires approval, the gateway holds the request and it appears here. If
-        no approver answers before it expires, the gateway refuses it.
+        no approver answers before the approval expires, the gateway refuses the request.
       </EmptyState>
     )
   }

@@ -38,7 +38,7 @@ export function ImportBundle() {
       <Stack gap="sm">
         <Text size="sm" c="dimmed">
           Agents get new keys, which are shown once. Policies are added; those whose tests fail are disabled.
-          Existing objects are not replaced, and what exists in the same form is left out.
+          Existing objects are not replaced, and objects that exist in the same form are left out.
         </Text>
         <FileInput
           label="Bundle"

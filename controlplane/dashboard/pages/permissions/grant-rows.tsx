@@ -91,8 +91,8 @@ function Revoke({ row, onRevoked }: { readonly row: GrantView; readonly onRevoke
         onRevoked()
       }}
     >
-      Requests with <Code>{row.action_type}</Code> then need an answer each. Requests that were sent stay
-      sent.
+      Requests with <Code>{row.action_type}</Code> then each need an answer of their own. Requests that were
+      already sent are not affected.
     </ConfirmButton>
   )
 }

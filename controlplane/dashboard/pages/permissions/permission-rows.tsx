@@ -49,8 +49,8 @@ export function PermissionRows() {
 function NothingAllowed() {
   return (
     <EmptyState icon="permissions" title="No permissions">
-      Gateways deny every action without a permission. Add one for an action such as codehost.pr.get, or for a
-      family such as codehost.issue.*.
+      Gateways deny every action without a permission. Add a permission for an action such as codehost.pr.get,
+      or for a family such as codehost.issue.*.
     </EmptyState>
   )
 }

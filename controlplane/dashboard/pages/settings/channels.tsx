@@ -48,8 +48,8 @@ export function Channels() {
   return (
     <Panel title="Channels">
       <Text size="sm" c="dimmed" mb="sm">
-        Channels notify approvers of pending approvals. Messages link to the card; opening the link answers
-        nothing.
+        Channels notify approvers of pending approvals. Messages link to the card; opening the link does not
+        answer the approval.
       </Text>
       <Loaded of={list}>
         {({ channels }) => (

@@ -44,8 +44,8 @@ function VersionNote({ then, now }: { readonly then: number | null; readonly now
       : `The configuration has changed since, from version ${then ?? 'unknown'} to ${now}.`
   return (
     <Text size="sm" c="dimmed" mb="xs">
-      {text} Bodies are not recorded: an action that depends on the body is decided as the strictest
-      candidate.
+      {text} Bodies are not recorded, so a request whose action depends on the body is decided as the
+      strictest of its possible actions.
     </Text>
   )
 }

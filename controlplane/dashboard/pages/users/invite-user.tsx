@@ -23,7 +23,7 @@ export function InviteUser({ isOpen, onClose, onShown }: Props) {
     })
     if (secret !== undefined) {
       const about =
-        'Send this link to the user. It registers this e-mail address with this role, once, within 7 days.'
+        'Send this link to the user. The link registers this e-mail address with this role, once, within 7 days.'
       onShown({ title: `Invitation of ${to}, shown once`, about, secret })
     }
     setEmail('')

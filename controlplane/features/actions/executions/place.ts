@@ -42,7 +42,7 @@ function requestIn({ action, gateway }: Place): ActionRequest | null {
   const { connector, resource } = action
   if (connector === 'codehost' && resource.target === undefined) {
     throw validationError([
-      'action_spec.resource.target: is required to execute, as <owner>/<repo> (or organization and repository)',
+      'action_spec.resource.target: is required to execute the action; give <owner>/<repo>, or give resource.organization and resource.repository',
     ])
   }
   const records = gateway?.connectors.get(connector)

@@ -1,5 +1,4 @@
 import type { ActionSpec } from '../../../../core/action/spec.ts'
-import { OUTCOME } from '../../../../core/decision/vocabulary.ts'
 import type { DecisionView } from '../../../../core/wire/v1.ts'
 import { newId } from '../../../crypto/ids.ts'
 import { rateLimited } from '../../../rate-limited.ts'
@@ -105,7 +104,7 @@ function itemOf(
 function asBatchItem(evaluated: Evaluated): Evaluated {
   const { decision } = evaluated
   if (decision.verdict !== 'hold') return evaluated
-  const reason = `${decision.reason} A batch opens no approvals (${OUTCOME.hold}). Submit this action by itself to have it approved.`
+  const reason = `${decision.reason} A batch opens no approvals. Submit this action by itself to request an approval.`
   return { ...evaluated, decision: { ...decision, reason } }
 }
 
@@ -121,7 +120,7 @@ function evaluateSafely(
     deps.onFailed(error)
     return deniedFor(
       spec,
-      'The action could not be evaluated, so it is denied. Submit it by itself, or tell an admin.',
+      'The action could not be evaluated, so the action is denied. Submit it by itself, or tell an admin.',
     )
   }
 }

@@ -78,7 +78,7 @@ async function ownGroups(
 
 function needsPerson({ id, requiredGroups }: ApprovalRow, { email }: User): ChaperoneError {
   return new ChaperoneError('forbidden', {
-    detail: `Approval ${id} requires different users of ${requiredText(requiredGroups)}, and ${email} is a ServiceAccount. Answer as a user.`,
+    detail: `Approval ${id} requires answers of different users in ${requiredText(requiredGroups)}, but ${email} is a ServiceAccount. Answer as a user.`,
     extra: { required_approver_groups: groupNames(requiredGroups) },
   })
 }

@@ -20,7 +20,7 @@ export function createExceptionRoutes(deps: {
       auth: 'policies/get',
       isNamespaced: true,
       summary:
-        'Returns for each policy that holds a request the policy with an exception for it, and its test results (also requires `approvals/get`); stores nothing',
+        'Returns each policy that holds the request, with an exception for this request added, and the results of its tests (also requires `approvals/get`); stores nothing',
       params: ExceptionsParams,
       query: ExceptionsQuery,
       statuses: [404],

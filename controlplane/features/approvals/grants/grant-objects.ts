@@ -50,12 +50,13 @@ export async function endGrantOfObject(
   await endGrant(q, { id: grant.id, orgId, by: `kubernetes Permission ${namespace}/${name}`, actor })
 }
 
-const EFFECT = 'both have no effect: the rules stay in force without an end, and the object releases no hold'
+const EFFECT =
+  'both fields have no effect: the rules stay in force without an end, and the Permission approves no held requests'
 
-const UNKNOWN = `spec.expiresAt and spec.maxUses: no approver granted this Permission, so ${EFFECT}. Remove both fields, or grant on the card of a held request.`
+const UNKNOWN = `spec.expiresAt and spec.maxUses: no approver granted this Permission, so ${EFFECT}. Remove both fields, or make a grant on the card of a held request.`
 
 function differing({ id }: GrantRow): string {
-  return `spec differs from grant ${id}, so expiresAt and maxUses have no effect, the rules stay in force as those of any Permission, and the object releases no hold. Undo the change; for another grant, answer a held request.`
+  return `spec differs from grant ${id}, so expiresAt and maxUses have no effect: the rules stay in force without an end, and the Permission approves no held requests. Undo the change. To make another grant, answer a held request.`
 }
 
 function clusterGrant(row: GrantRow): ClusterGrant {

@@ -79,7 +79,8 @@ export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
 
 /** Returns the rules that hold the request. Throws `conflict` if the requested grant cannot cover the request. */
 function coverable({ kind, card }: ApprovalRow, { target }: GrantRequest): HeldBy {
-  const obstacle = kind === 'hold' ? grantObstacle(card) : 'Grants cover requests through a gateway.'
+  const obstacle =
+    kind === 'hold' ? grantObstacle(card) : 'Grants are possible only for requests through a gateway.'
   if (obstacle !== null || card.held_by === undefined)
     throw refused(obstacle ?? 'No rule holds this request.')
   if (card.access_request === true && card.target === null && target === 'same') throw refused(NO_TARGET)
@@ -115,7 +116,7 @@ export function detailsOf(grant: GrantRow): Readonly<Record<string, unknown>> {
 }
 
 const NO_TARGET =
-  'The agent asked for no target, so a grant for the same target would cover no request. Grant any target (`--any-target`, field `grant.target`: `any`), or deny, so that the agent can ask again with a target.'
+  'The agent asked for access without a target, so a grant for the same target would cover no request. Grant any target (`--any-target`, field `grant.target`: `any`), or deny, so that the agent can ask again with a target.'
 
 function refused(detail: string): ChaperoneError {
   return new ChaperoneError('conflict', { error: 'No grant possible', detail })
@@ -131,7 +132,7 @@ function notPermitted(): ChaperoneError {
 function notInEveryGroup(): ChaperoneError {
   return new ChaperoneError('forbidden', {
     detail:
-      'You cannot make a grant, because you are not in the approver groups of every policy that holds this request. Answer without a grant, or leave the grant to a user who is.',
+      'You cannot make a grant, because you are not in the approver groups of every policy that holds this request. Answer without a grant, or leave the grant to a user who is in all of these groups.',
   })
 }
 

@@ -16,7 +16,8 @@ export function createGrantRoutes({ approvals }: { readonly approvals: Approvals
       path: '/api/dashboard/grants',
       auth: 'approvals/get',
       isNamespaced: true,
-      summary: 'Lists grants, newest first: answers of approvers that approve later requests as well',
+      summary:
+        'Lists grants, newest first. A grant is the answer of an approver that also approves later requests',
       response: GrantList,
       handler: async ({ namespaces }) => ({ grants: (await approvals.grants(namespaces)).map(grantView) }),
     }),
@@ -31,7 +32,7 @@ export function createGrantRoutes({ approvals }: { readonly approvals: Approvals
       response: Ok,
       handler: async ({ namespaces, query, principal }) => {
         if (principal.kind !== 'user')
-          throw new ChaperoneError('forbidden', { detail: 'This requires a user.' })
+          throw new ChaperoneError('forbidden', { detail: 'This request requires a user.' })
         const actor = actorOf(principal)
         await approvals.revokeGrant(namespaces, { id: query.grant_id, by: principal.email, actor })
         return { ok: true as const }

@@ -150,7 +150,7 @@ function fromExecCredential(text: string, command: string, nowMs: number): Local
   const parsed = ExecCredential.safeParse(parse(text))
   if (!parsed.success)
     throw new MintError(
-      `The command ${command} printed JSON that is no ExecCredential of ${API_VERSION} with status.token and a valid status.expirationTimestamp. Have it print the token alone, or such an object.`,
+      `The command ${command} printed JSON that is not an ExecCredential of ${API_VERSION} with status.token and a valid status.expirationTimestamp. Change the command so that it prints such an object, or the token alone.`,
     )
   const { token, expirationTimestamp } = parsed.data.status
   return {

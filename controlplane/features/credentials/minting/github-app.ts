@@ -135,7 +135,7 @@ function privateKeyIn(secret: string): KeyObject {
   const key = keyIn(text.startsWith('-----BEGIN') ? text : Buffer.from(text, 'base64').toString())
   if (key?.asymmetricKeyType !== 'rsa')
     throw new MintError(
-      'The stored secret is no RSA private key. Store the key file of the app: in a Secret as it is, with chaperone credential set in base64 (base64 -w0 key.pem).',
+      'The stored secret is not an RSA private key. Store the key file of the app: unchanged in a Secret, or as base64 (base64 -w0 key.pem) with chaperone credential set.',
     )
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
   if (bits >= MIN_KEY_BITS) return key

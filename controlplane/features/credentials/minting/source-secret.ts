@@ -18,7 +18,7 @@ export function readSourceSecrets(value: string, only: keyof SourceSecrets): Sou
   const parsed = Secrets.safeParse(parse(value))
   if (parsed.success) return parsed.data
   throw new MintError(
-    'The stored secret is a JSON object with other members than client_secret, refresh_token and subject_token. Store one with these members only, each a text.',
+    'The stored secret is a JSON object with other members than client_secret, refresh_token and subject_token. Store a JSON object that has only these members, each with a text as value.',
   )
 }
 

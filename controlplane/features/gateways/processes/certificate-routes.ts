@@ -15,7 +15,7 @@ export function certificate({ gatewayCa, library }: CertificateDeps): Route {
     path: SYNC_PATHS.certificate,
     auth: 'gateway',
     summary:
-      'Signs the key of a sidecar for a day, for the hosts whose TLS it terminates. The private key never leaves the pod',
+      'Issues a certificate of one day for the key of a sidecar and the hosts whose TLS the sidecar terminates. The private key never leaves the pod',
     body: CertificateBody,
     response: CertificateReply,
     handler: async ({ principal, body }) => {

@@ -17,7 +17,7 @@ export function credentials({ credentials: service, library }: Deps): Route {
     method: 'POST',
     path: SYNC_PATHS.credentials,
     auth: 'gateway',
-    summary: 'Has a short-lived credential replaced that the upstream refused with 401',
+    summary: 'Replaces a short-lived credential that the upstream refused with 401',
     body: RefreshCredentialBody,
     response: RefreshCredentialReply,
     handler: async ({ principal, body }) => {
@@ -40,7 +40,7 @@ export function narrowedToken({ narrowedTokens, library }: NarrowDeps): Route {
     method: 'POST',
     path: SYNC_PATHS.narrowedTokens,
     auth: 'gateway',
-    summary: 'Returns a short-lived token of a Connector that is narrowed to the actions of one request',
+    summary: 'Returns a short-lived token of a Connector, limited to the actions of one request',
     body: NarrowedTokenBody,
     response: NarrowedTokenReply,
     handler: async ({ principal, body }) => {

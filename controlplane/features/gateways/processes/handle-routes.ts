@@ -11,7 +11,8 @@ export function handles({ handleOwners }: Deps): Route {
     method: 'POST',
     path: SYNC_PATHS.handles,
     auth: 'gateway',
-    summary: 'Returns the owners of handles, by hashes of their ids: this agent, another agent, or unknown',
+    summary:
+      'Returns for each provider resource, named by the hash of its id, whether this agent or another agent created it, or that its creator is unknown',
     body: HandlesBody,
     response: HandlesReply,
     handler: async ({ principal, body }) => {

@@ -41,7 +41,7 @@ export function holds({ approvals }: { readonly approvals: Approvals }): readonl
       method: 'POST',
       path: `${SYNC_PATHS.holds}/:id/spend`,
       auth: 'gateway',
-      summary: 'Uses an approval for the request that it was given for; true once',
+      summary: 'Uses an approval for the request that it was given for; returns true only for the first call',
       params: HoldParams,
       body: SpendBody,
       response: SpendReply,

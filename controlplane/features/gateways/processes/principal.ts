@@ -5,5 +5,5 @@ export type GatewayPrincipal = Extract<Principal, { kind: 'gateway' }>
 
 export function gatewayOf(principal: Principal): GatewayPrincipal {
   if (principal.kind === 'gateway') return principal
-  throw new ChaperoneError('unauthorized', { detail: "This requires a gateway's enrolment token." })
+  throw new ChaperoneError('unauthorized', { detail: "This request requires a gateway's enrolment token." })
 }

@@ -174,7 +174,7 @@ function foreignAgents(
   const foreign = spec.agents.filter((agent) => agent.includes('/') && !agent.startsWith(`${namespace}/`))
   return foreign.map(
     (agent) =>
-      `spec.agents names ${agent}, which is not of namespace ${namespace}; under Gateway ${guest.name} of another namespace, a Permission may name only agents of its own namespace; remove it`,
+      `spec.agents names ${agent}, which is not of namespace ${namespace}; under Gateway ${guest.name} of another namespace, a Permission may name only agents of its own namespace; remove the agent`,
   )
 }
 

@@ -28,7 +28,7 @@ export async function bindPolicy(context: ApplyContext, object: ManifestObject<'
 
 export function misplacedSelector(context: ApplyContext, object: ManifestObject<'Policy'>): string | null {
   if (object.spec.namespaceSelector === undefined || isOfPlatform(context, object)) return null
-  return `spec.namespaceSelector is for Policies in a namespace of the platform team, and ${object.namespace} is none; name Gateways in spec.gatewayRefs`
+  return `spec.namespaceSelector is for Policies in a namespace of the platform team, and ${object.namespace} is not such a namespace; name Gateways in spec.gatewayRefs`
 }
 
 const EVERYWHERE: Binding = { gateways: [], lost: [], bound: [], reasons: [], problem: null }

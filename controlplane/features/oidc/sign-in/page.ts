@@ -29,7 +29,7 @@ export function confirmationPage(given: {
     <main>
       <h1>Sign in at the terminal?</h1>
       <p>A <code>chaperone login</code> on this computer (port ${port}) will act as <strong>${escaped(email)}</strong>.</p>
-      <p>Go on only if you started it, and if the terminal shows port ${port}.</p>
+      <p>Continue only if you started this command, and if the terminal shows port ${port}.</p>
       <p><a href="${escaped(target)}" rel="noreferrer">Sign in at the terminal</a></p>
     </main>
   </body>

@@ -107,7 +107,7 @@ const REQUEST: readonly Attribute[] = [
   { name: 'chaperone.effects', meaning: 'effect classes', value: ({ effects }) => effects },
   {
     name: 'chaperone.handle',
-    meaning: 'owner of the handles in the request: `own`, `foreign` or `unknown`',
+    meaning: 'creator of the provider resources in the request: `own`, `foreign` or `unknown`',
     value: ({ handle }) => handle,
   },
   {
@@ -133,7 +133,7 @@ const REQUEST: readonly Attribute[] = [
   },
   {
     name: 'chaperone.overhead_ms',
-    meaning: 'the part of the gateway (double)',
+    meaning: 'milliseconds that the gateway itself added (double)',
     value: ({ overhead_ms }) => overhead_ms,
     isDouble: true,
   },

@@ -50,7 +50,7 @@ export const DECISION: readonly Attribute[] = [
   },
   {
     name: 'chaperone.why.reason',
-    meaning: 'its reason as a sentence',
+    meaning: 'reason of the decision as a sentence',
     value: ({ why }) => why?.reason,
   },
   {
@@ -90,7 +90,7 @@ export const CREDENTIAL: readonly Attribute[] = [
   },
   {
     name: 'chaperone.credential.source',
-    meaning: 'its source, such as `stored`',
+    meaning: 'source of the credential, such as `stored`',
     value: ({ credential }) => credential?.source,
   },
   {
@@ -114,22 +114,22 @@ export const CREDENTIAL: readonly Attribute[] = [
 export const REFUSALS: readonly Attribute[] = [
   {
     name: 'chaperone.refusals.count',
-    meaning: 'requests of an aggregate record',
+    meaning: 'number of requests of an aggregate record',
     value: ({ refusals }) => refusals?.count,
   },
   {
     name: 'chaperone.refusals.first',
-    meaning: 'time of the first',
+    meaning: 'time of the first request of an aggregate record',
     value: ({ refusals }) => refusals?.first,
   },
   {
     name: 'chaperone.refusals.last',
-    meaning: 'time of the last',
+    meaning: 'time of the last request of an aggregate record',
     value: ({ refusals }) => refusals?.last,
   },
   {
     name: 'chaperone.refusals.distinct_targets',
-    meaning: 'number of distinct targets',
+    meaning: 'number of distinct targets of an aggregate record',
     value: ({ refusals }) => refusals?.distinct_targets,
   },
   {

@@ -130,7 +130,7 @@ function chooseOperation(document: DocumentNode, name: string | null): Operation
     'ambiguous_request',
     name === null
       ? `the GraphQL document has ${operations.length} operations: select one with operationName`
-      : `the GraphQL document has ${named.length} operations called "${name.slice(0, 80)}"`,
+      : `the GraphQL document has ${named.length} operations called "${name.slice(0, 80)}"; keep one of them`,
   )
 }
 
@@ -185,7 +185,10 @@ export function rootFields(set: SelectionSetNode, scope: Scope): readonly FieldN
   if (wrong !== null) return wrong
   return found.length <= MAX_FIELDS
     ? found
-    : refusal('malformed_request', `one GraphQL operation may select ${MAX_FIELDS} fields at its root`)
+    : refusal(
+        'malformed_request',
+        `a GraphQL operation may select at most ${MAX_FIELDS} fields at its root; send several requests`,
+      )
 }
 
 /**
@@ -197,7 +200,10 @@ type Collected = { readonly found: FieldNode[]; readonly open: Set<string>; read
 function collect(set: SelectionSetNode, scope: Scope, into: Collected): Refusal | null {
   scope.steps.left -= set.selections.length
   if (scope.steps.left < 0)
-    return refusal('malformed_request', 'the GraphQL document expands to too many fields')
+    return refusal(
+      'malformed_request',
+      'the GraphQL document expands to too many fields; select fewer fields',
+    )
   for (const selection of set.selections) {
     if (isLeftOut(selection.directives, scope.variables)) continue
     const wrong = collectOne(selection, scope, into)

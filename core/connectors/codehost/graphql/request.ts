@@ -52,7 +52,7 @@ export function nameGraphql(
     case undefined:
       return refusal(
         'malformed_request',
-        'the GraphQL request has no body; the gateway needs it for the decision',
+        'the GraphQL request has no body; send the query or mutation in a JSON body',
       )
     case 'form':
     case 'opaque':

@@ -40,7 +40,8 @@ export function readPushHead(bytes: Uint8Array): PushHead {
   const commands = lines.filter((line) => !isShallow(line)).map(readCommand)
   if (!commands.every((command) => command !== null))
     return malformed('a line of the push is not a reference update')
-  if (commands.length > MAX_COMMANDS) return malformed(`a push may update at most ${MAX_COMMANDS} references`)
+  if (commands.length > MAX_COMMANDS)
+    return malformed(`a push may update at most ${MAX_COMMANDS} references; push them in several steps`)
   const options = hasOptions ? readSection(bytes, section.next) : section
   return options.kind === 'lines' ? { kind: 'commands', commands, shallow, packAt: options.next } : options
 }

@@ -25,7 +25,7 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
     actions: MESSAGES,
     effects: ['egress'],
     reason:
-      '`blocks`, `attachments` or `unfurls` holds an image, or `icon_url` is given: the provider fetches it.',
+      '`blocks`, `attachments` or `unfurls` has an image, or `icon_url` is given. The provider fetches the image.',
     applies: (parameters) =>
       has(parameters, 'icon_url') ||
       [parameters['blocks'], parameters['attachments'], parameters['unfurls']].some((value) =>
@@ -36,7 +36,7 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
     actions: [...MESSAGES, ...STREAMS],
     effects: ['egress'],
     reason:
-      'The text holds a link (with `parse: full` also a host) and `unfurl_links` and `unfurl_media` are not both false: the provider fetches it.',
+      'The text has a link (with `parse: full`, also a host name), and `unfurl_links` and `unfurl_media` are not both false. The provider fetches the link.',
     applies: (parameters) => {
       const link = parameters['parse'] === 'full' ? BARE_LINK : LINK
       const isUnfurled = !(isFalse(parameters['unfurl_links']) && isFalse(parameters['unfurl_media']))

@@ -26,7 +26,7 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
   {
     actions: ['git_tree.create'],
     effects: ['code_execution'],
-    reason: 'A path of `tree` is, or holds, a folder of workflows.',
+    reason: 'A path of `tree` is a folder of workflows or contains one.',
     applies: ({ tree }) => pathsOf(tree).some(isWorkflow),
   },
   {

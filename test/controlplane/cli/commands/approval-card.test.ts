@@ -33,8 +33,10 @@ describe('the card of the command line', () => {
   })
 
   test('states that no request waits for an access request', () => {
-    expect(lines({ access_request: true }).join('\n')).toContain('  access      No request waits.')
-    expect(lines({}).join('\n')).not.toContain('No request waits.')
+    expect(lines({ access_request: true }).join('\n')).toContain(
+      '  access      The agent asks for access; no request is held.',
+    )
+    expect(lines({}).join('\n')).not.toContain('The agent asks for access; no request is held.')
   })
 
   test('names the instance of the agent', () => {

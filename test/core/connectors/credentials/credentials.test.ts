@@ -297,7 +297,7 @@ describe('injection', () => {
     'the secret %j is never put on a wire',
     (secret) => {
       const outbound = edit([])
-      expect(() => injectAuth(outbound, secret, { type: 'bearer' })).toThrow(/store it again/)
+      expect(() => injectAuth(outbound, secret, { type: 'bearer' })).toThrow(/store a valid credential/)
       expect(outbound.rawHeaders).toEqual([])
     },
   )

@@ -453,9 +453,9 @@ describe('an MCP action', () => {
       { ...parameters, uri: 'a', params: { uri: 'b' } },
       'differs from parameters.params.uri',
     ],
-    ['mcp.rpc.stream_open', parameters, 'is not a request'],
-    ['mcp.rpc.unknown', parameters, 'is not a request'],
-    ['mcp.unmapped.put', parameters, 'is not a request'],
+    ['mcp.rpc.stream_open', parameters, 'does not name an MCP request'],
+    ['mcp.rpc.unknown', parameters, 'does not name an MCP request'],
+    ['mcp.unmapped.put', parameters, 'does not name an MCP request'],
     [
       'mcp.tools.x',
       { ...parameters, session_id: 'a\r\nb' },

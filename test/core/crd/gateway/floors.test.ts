@@ -86,7 +86,7 @@ describe('a field and its floor', () => {
   test('the text names field, floor and both values', () => {
     const [below] = at({ enforcementLevel: 'monitor' }, { enforcementLevel: 'full_enforce' }).below
     expect(below && floorText(below)).toBe(
-      'spec.enforcementLevel is monitor, below floors.enforcementLevel of this installation (full_enforce)',
+      'spec.enforcementLevel is monitor, which is weaker than the minimum floors.enforcementLevel of this installation (full_enforce)',
     )
   })
 })

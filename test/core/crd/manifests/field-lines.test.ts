@@ -15,7 +15,10 @@ test.each<[string, number]>([
   ['spec.rules.0.conditions.0: does not compile', 9],
   ['spec.rules[3]: matches no action', 7],
   ['spec.rules[0] repeats the pattern codehost.* of spec.rules[3]; keep one of them', 7],
-  ['spec.hardening is standard, below floors.hardening of this installation (strict)', 4],
+  [
+    'spec.hardening is standard, which is weaker than the minimum floors.hardening of this installation (strict)',
+    4,
+  ],
   ['spec: must be an object', 4],
   // Names and hosts that users wrote are no fields.
   ['the host spec.example.com belongs to another connector', 1],

@@ -201,11 +201,11 @@ describe('names that the code host compares without case', () => {
     const every = 'scope: { actions: ["*"] }'
     expect(verdict('resource.target == "h/Admin"', own('h/Admin'), { scope: every })).toBe('deny')
     expect(verdict('resource.target == "h/Admin"', own('h/admin'), { scope: every })).toBe('allow')
-    expect(compileErrorOf('resource.target.startsWith("h/A")', every)).toContain('canonical')
+    expect(compileErrorOf('resource.target.startsWith("h/A")', every)).toContain('in lower case for')
     for (const pattern of ['CODEHOST.*', 'code*', 'codehost.pr.merge', 'c*'])
       expect(
         compileErrorOf('resource.target.startsWith("A")', `scope: { actions: ["${pattern}"] }`),
-      ).toContain('canonical')
+      ).toContain('in lower case for')
   })
 })
 

@@ -46,7 +46,7 @@ export function PolicyExceptions({ card }: { readonly card: ApprovalCard }) {
             ))}
             {exceptions.length > 1 ? (
               <Text size="sm">
-                Every one of these policies requires approval, so each needs its exception.
+                Each of these policies requires approval, so each needs its own exception.
               </Text>
             ) : null}
             {isAskedTwice && exceptions.length > 0 ? (
@@ -97,7 +97,7 @@ function Prepared({ exception }: { readonly exception: PreparedException }) {
       <CheckResult check={{ reply: check, error: null, isCurrent: true }} />
       {tested ? null : (
         <Text size="sm">
-          No test of the policy can state this request, so check that the new rule covers it.
+          No test for this request could be added. Check that the new rule covers the request.
         </Text>
       )}
       {kind === 'manifest' ? (

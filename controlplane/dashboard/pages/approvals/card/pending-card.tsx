@@ -82,8 +82,8 @@ export function PendingCard({ card, onAnswered, onPartly, onDismiss }: Props) {
 function AccessRequestNote() {
   return (
     <Text size="sm" role="note">
-      The agent asks for access, and no request waits. Approve it for a time, or save a permission with
-      "Always allow". An approval alone sends nothing.
+      The agent asks for access; no request is held. To give access, use "Grant for a time", or save a
+      permission with "Always allow". An approval without a grant has no effect.
     </Text>
   )
 }

@@ -25,14 +25,15 @@ const FIXED_BY: Readonly<Record<string, string>> = {
 }
 
 function PinValue({ pin: { value, fixed_by } }: { readonly pin: PinView }) {
-  if (value === null) return 'not pinned, because it could not be read. It can change after the approval.'
+  if (value === null)
+    return 'not pinned, because the state could not be read. The state can change after the approval.'
   return (
     <>
       <code>
         <UntrustedText text={value} canGrow />
       </code>
       {FIXED_BY[fixed_by ?? ''] ??
-        ' (pinned in a way that this version does not have. It can change after the approval.)'}
+        ' (pinned in a way that this version cannot describe. The state can change after the approval.)'}
     </>
   )
 }

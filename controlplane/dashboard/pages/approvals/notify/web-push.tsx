@@ -44,9 +44,9 @@ export function WebPush() {
               )
             ) : (
               <Text size="sm" role="note">
-                This browser supports no Web Push for this page, which needs https or localhost. On an iPhone
-                or iPad, add the page to the Home Screen first (Share, Add to Home Screen) and open it from
-                there.
+                This browser does not support Web Push for this page. Web Push needs https or localhost. On an
+                iPhone or iPad, add the page to the Home Screen first (Share, Add to Home Screen) and open it
+                from there.
               </Text>
             )}
           </Stack>

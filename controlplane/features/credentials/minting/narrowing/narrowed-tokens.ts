@@ -100,7 +100,7 @@ function needOf(
   const { oauth2 } = spec.credential ?? {}
   const need =
     oauth2 === undefined ? permissionNeed(actions, readsMore) : scopeNeed(actions, oauth2.scopesByAction)
-  return typeof need === 'string' ? `What ${need} needs is not known.` : need
+  return typeof need === 'string' ? `The permissions that ${need} needs are not known.` : need
 }
 
 function openedSecret(keyring: Keyring, { id, credential }: ConnectorRow): string | null {
