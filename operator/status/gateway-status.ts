@@ -216,6 +216,8 @@ const ADMITTING_INBOUND =
 const CHANGING_USER =
   'pods run programs that change their user, but governed containers lack the capabilities for it, because these would allow a bypass of the capture. Set securityContext.runAsUser (kubectl chaperone doctor POD names the containers)'
 
+const ABOVE_FLOORS = 'no field of the spec is weaker than the minimum of this installation'
+
 /** Returns the `Degraded` conditions of gateway processes that keep an older configuration. */
 function processVerdicts({ state }: GatewayFacts): readonly Verdict[] {
   const rejecting = state?.processes.filter(({ rejected }) => rejected !== null) ?? []
@@ -292,11 +294,7 @@ function warningVerdict(processes: readonly GatewayProcess[]): Verdict | null {
 }
 
 function floorVerdict({ belowFloor }: GatewayFacts): Verdict {
-  if (belowFloor.length === 0)
-    return verdict('FloorApplied', 'False', [
-      'AboveFloors',
-      'no field of the spec is weaker than the minimum of this installation',
-    ])
+  if (belowFloor.length === 0) return verdict('FloorApplied', 'False', ['AboveFloors', ABOVE_FLOORS])
   const text = `the minimum of this installation is in force instead of the spec: ${belowFloor.map(floorText).join('; ')}`
   return verdict('FloorApplied', 'True', ['BelowFloor', text])
 }
