@@ -15,8 +15,8 @@ type Headers = Map<string, AgentEntry>
  */
 const verified = new WeakMap<Snapshot, Map<string | null, Headers>>()
 /**
- * Maximum number of cached headers on the shared port, and on the port of one agent, which can spell its header in many
- * ways.
+ * Maximum number of cached headers on the shared port, and on the port of one agent. The number is limited, because an
+ * agent can spell its header in many ways.
  */
 const MAX_VERIFIED = { shared: 2_000, ofAgent: 32 } as const
 

@@ -58,7 +58,7 @@ export type Metrics = {
     readonly HOLD: number
     readonly DENY: number
   }
-  /** Returns the body of `GET /metrics` (spec 4.5). */
+  /** Returns the body of `GET /metrics`. */
   scrape(gauges: Gauges): string
   /** Returns the body of `GET /internal/metrics`. */
   internal(gauges: Gauges): string

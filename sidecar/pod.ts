@@ -44,7 +44,7 @@ export type PodDeps = {
   readonly health: () => GatewayHealth
   readonly scrape: () => string
   readonly resolve: Resolve
-  /** Returns the reason why the control plane is not connected; null if it is. */
+  /** Returns the reason why the control plane is not connected; null while it is connected. */
   readonly problem: () => string | null
   readonly monotonicMs: () => number
   readonly log: Pick<Log, 'info' | 'warn'>

@@ -8,15 +8,15 @@ export type StartGateDeps = {
   readonly config: Pick<PodConfig, 'startsOnlyWithRules'>
   readonly snapshot: () => Snapshot | null
   readonly waits: ConditionWaits
-  /** Returns the reason why the control plane is not connected; null if it is. */
+  /** Returns the reason why the control plane is not connected; null while it is connected. */
   readonly problem: () => string | null
   readonly monotonicMs: () => number
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
 /**
- * Longest wait of the agent for the first snapshot, in milliseconds. Afterwards the agent starts, and its requests
- * receive 503, unless the Gateway demands rules.
+ * Longest wait of the agent for the first snapshot, in milliseconds. Afterwards the agent starts without a snapshot,
+ * and its requests receive 503. With `startsOnlyWithRules` the agent waits for the snapshot without a limit.
  */
 const FIRST_RULES_MS = 30_000
 /** Time limit in milliseconds of a response to the start-up probe. The `timeoutSeconds` of the probe is longer. */

@@ -7,9 +7,9 @@ import { type ControlClient, jsonOf } from './client/client.ts'
 import { postWithin } from './client/post-within.ts'
 
 /**
- * `hit`: the cache had a valid token. `miss`: the control plane issued a token. `whole`: the token of the Connector is
- * sent instead of a narrowed one. `kept`: the control plane or the source failed, and the last token is still valid.
- * `unavailable`: no token is valid.
+ * Outcome of a request for a narrowed token. `hit`: the cache had a valid token. `miss`: the control plane issued a
+ * token. `whole`: the token of the Connector is sent instead of a narrowed one. `kept`: the control plane issued no
+ * token, and the last token is still valid. `unavailable`: no token is valid.
  */
 export type NarrowedOutcome = 'hit' | 'miss' | 'whole' | 'kept' | 'unavailable'
 
@@ -20,16 +20,17 @@ export type NarrowedTokensDeps = {
   readonly onAnswer: (outcome: NarrowedOutcome) => void
 }
 
-/** The `NarrowedTokenPort` of the pipeline, with the number of its cached answers. */
+/** Cache of narrowed tokens. `size` is the number of cached answers of the control plane. */
 export type NarrowedTokens = NarrowedTokenPort & { readonly size: number }
 
 /** Time limit in milliseconds of the call that requests a token. Requests of agents wait during the call. */
 const CALL_MS = 5_000
-/** Milliseconds after a failed call in which the last token is sent without another call. */
+/** Time in milliseconds after a failed call. Until the time has passed, the last token is sent without another call. */
 const PAUSE_MS = 2_000
 /**
- * Maximum numbers of cached answers for each Connector (one for each combination of repositories and permissions), and
- * of Connectors with cached answers. The least recently used entry is evicted.
+ * Maximum number of cached answers for each Connector (one for each combination of repositories and permissions), and
+ * maximum number of Connectors with cached answers. Beyond a maximum, the least recently used answer or Connector is
+ * evicted.
  */
 const MAX_NEEDS = 256
 const MAX_CONNECTORS = 1_000
@@ -38,7 +39,10 @@ const NO_ANSWER = 'The control plane, which issues tokens for single requests, d
 
 type Kept = {
   readonly answer: Exclude<NarrowedAnswer, { kind: 'unavailable' }>
-  /** Monotonic time in milliseconds until which an answer of kind `whole` is used; 0 for a token. */
+  /**
+   * Monotonic time in milliseconds until which an answer without a token (`whole`) is used; 0 for an answer with a
+   * token.
+   */
   readonly untilMs: number
   /** Monotonic time in milliseconds before which the control plane is not called again. */
   retryAtMs: number
@@ -58,8 +62,8 @@ export function createNarrowedTokens({
   const pending = new Map<string, Promise<NarrowedAnswer>>()
 
   /**
-   * Reports whether the answer can still be used: its token is valid, and comes from the current source of the
-   * Connector. An answer of kind `whole` contains no token and can always be used.
+   * Reports whether the answer can still be used: its token is valid, and was issued for the current specification and
+   * stored secret of the credential (`source`). An answer of kind `whole` contains no token and can always be used.
    */
   function isUsable({ entry }: TokenRequest, { answer }: Kept): boolean {
     if (answer.kind === 'whole') return true
@@ -125,7 +129,10 @@ export function createNarrowedTokens({
   }
 }
 
-/** Creates the store of answers by Connector and `TokenNeed`. */
+/**
+ * Creates the store of the control plane's answers. The key is the Connector with the needed repositories and
+ * permissions.
+ */
 function createAnswers() {
   const known = new Set<Lru<Kept>>()
   const connectors = createLru<Lru<Kept>>(MAX_CONNECTORS, (own) => known.delete(own))

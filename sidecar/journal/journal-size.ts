@@ -7,7 +7,10 @@ export const EARLY_ROTATION_BYTES = 2 * 1024 * 1024
 export type JournalSize = {
   /** Size in bytes at which a segment is closed. */
   readonly segmentBytes: number
-  /** Size in bytes at which forwarding stops. The rest is reserved for the results of requests in flight. */
+  /**
+   * Size in bytes at which forwarding stops. The space from this size to the size limit of the journal is reserved for
+   * the results of requests in flight.
+   */
   readonly intentBytes: number
 }
 

@@ -199,7 +199,7 @@ export class Journal implements JournalPort {
     if (isIdle && this.#segments.bytes > EARLY_ROTATION_BYTES) this.#rotate()
   }
 
-  /** Removes records that the control plane never accepts. Counts the records; `ranges` were counted before. */
+  /** Removes records that the control plane never accepts. Counts `ids` as lost; `ranges` were counted before. */
   abandon(ids: readonly string[], ranges: readonly LostRange[]): void {
     this.#lost.count(ids.length)
     this.acknowledge(ids, ranges)
@@ -212,7 +212,7 @@ export class Journal implements JournalPort {
     this.#outage.stop()
     const isEmpty = this.#backlog.active + this.#open.size + this.#rows.size + this.#lost.list(1).length === 0
     this.#segments.close({ isEmpty: isEmpty && this.#isUsable })
-    // Results after this point are lost. The next start records their intents with the note `unknown`.
+    // Results that arrive after the close are lost. The next start records their intents with the note `unknown`.
     this.#isClosed = true
   }
 
@@ -251,7 +251,7 @@ export class Journal implements JournalPort {
     return isWritten
   }
 
-  /** Flushes, then settles the intents. With null the flush only makes reserved sequence numbers durable. */
+  /** Flushes the journal and settles the intents. With null, only reserved sequence numbers become durable. */
   #commit(intents: IntentGroup | null): Promise<void> {
     return this.#commits.commit().then(
       () => intents?.written.resolve(undefined),
@@ -273,7 +273,7 @@ export class Journal implements JournalPort {
       this.#outage.attempt('write', () => this.#segments.rotate({ isDurable: this.#sequence.isTracked }))
   }
 
-  /** Returns the first lines of a new segment: copies of open entries, whose earlier segments may then be deleted. */
+  /** Returns the first lines of a segment, with copies of open intents, open aggregate records and lost ranges. */
   #carried(): string {
     const lost = this.#lost.list(Number.POSITIVE_INFINITY).map(lostLine).join('')
     return this.#sequence.begin() + this.#open.carried() + this.#rows.carried() + lost

@@ -92,7 +92,8 @@ export function subtract(ranges: readonly LostRange[], done: readonly LostRange[
   const byGroup = Map.groupBy(done, groupOf)
   return ranges.flatMap((range) => {
     const own = byGroup.get(groupOf(range)) ?? []
-    // Fast path: the reported ranges are the lowest ones, so most ranges are above all of them.
+    // Fast path: the reported ranges are usually the lowest ones, so most of the given ranges are above every reported
+    // range.
     return (own.at(-1)?.to ?? -1) < range.from ? [range] : without(range, own)
   })
 }

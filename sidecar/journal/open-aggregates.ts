@@ -7,7 +7,7 @@ import { line } from './line.ts'
  */
 export class OpenAggregates {
   readonly #rows = new Map<string, AggregateRow>()
-  /** Revision that is on disk in full form, by id of the aggregate record. */
+  /** Revision at which the full form of an aggregate record was last written, by id of the record. */
   readonly #written = new Map<string, number>()
   readonly #changed = new Set<AggregateRow>()
 
@@ -29,8 +29,8 @@ export class OpenAggregates {
   }
 
   /**
-   * Returns lines for the changes since the last call: the full record when more than its counters changed, otherwise
-   * the counters.
+   * Returns one line for each record that changed since `takeLines` was last called: the full record when more than its
+   * counters changed, otherwise only the counters.
    */
   takeLines(): string {
     let lines = ''

@@ -15,7 +15,10 @@ export type IntentGroup = {
 export class OpenIntents {
   readonly #open = new Registry<TrafficRecord>()
   #group: IntentGroup | null = null
-  /** Ids of intents whose write or flush failed, which may have a line in the journal. Their requests were refused. */
+  /**
+   * Ids of intents whose write or flush failed. Such an intent may have a line in the journal, but its request was
+   * refused.
+   */
   #rejected: string[] = []
 
   get size(): number {
@@ -41,7 +44,9 @@ export class OpenIntents {
     return group
   }
 
-  /** Rejects the intents of the group. Returns the sequence numbers of the intents, which may have no line on disk. */
+  /**
+   * Rejects the intents of the group. Returns their sequence numbers, because these numbers may have no line on disk.
+   */
   reject({ handles, written }: IntentGroup, error: ChaperoneError): readonly number[] {
     const unwritten = handles.flatMap((handle) => {
       if (handle.item === null) return []

@@ -23,8 +23,8 @@ export class PendingResults {
   readonly #deps: PendingResultsDeps
   #results: PendingResult[] = []
   /**
-   * Results whose write failed, of requests that have an intent. There are at most as many as there were requests in
-   * flight when writes began to fail.
+   * Results whose write failed and whose requests have an intent. Their number never exceeds the number of requests
+   * that were in flight when writes began to fail.
    */
   #retained: PendingResult[] = []
 

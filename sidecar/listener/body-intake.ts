@@ -177,8 +177,8 @@ export class BodyIntake implements RequestBody {
   }
 
   /**
-   * Resolves the waiting reader when its condition is met. Beyond the limit, `buffer` resolves with null and `peek`
-   * with the bytes read so far.
+   * Resolves the waiting reader when its condition is met. `buffer` resolves with null when more than `limit` bytes
+   * have arrived. `peek` resolves at the latest when `limit` bytes have arrived.
    */
   #notifyWaiter(): void {
     const waiter = this.#waiter

@@ -9,7 +9,10 @@ export type Sniffed =
   /** Result when the stream ended, or the timeout expired, before the protocol was detected. */
   | { readonly protocol: 'none'; readonly bytes: Buffer; readonly detail: string }
 
-/** Timeouts in milliseconds: `idleTimeoutMs` for the first byte, `headTimeoutMs` for the rest of the greeting. */
+/**
+ * Timeouts in milliseconds: `idleTimeoutMs` for the first byte, `headTimeoutMs` for the further bytes that the
+ * detection needs.
+ */
 type Timeouts = { readonly idleTimeoutMs: number; readonly headTimeoutMs: number }
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')

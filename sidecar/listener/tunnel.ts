@@ -46,7 +46,8 @@ export function enterTunnel(deps: FrontDeps, tunnel: Tunnel, what: Sniffed): voi
       )
       return
     case 'none':
-      // An unused tunnel is not recorded. An incomplete greeting counts as a failed handshake.
+      // An unused tunnel is not recorded. A tunnel whose first bytes do not suffice to detect the protocol counts as a
+      // failed TLS handshake.
       if (what.bytes.length > 0) reportTlsFailure(deps, tunnel, what.detail, null)
       tunnel.socket.end()
       tunnel.socket.destroySoon()

@@ -20,7 +20,7 @@ export type MessageIntakeDeps = {
   readonly isBusy: () => boolean
   /**
    * Called with a complete message. The receiver must call `release` once, which returns the bytes of the message to
-   * the budget.
+   * the budget of buffered bodies.
    */
   readonly serve: (message: IncomingMessage, release: () => void) => void
   readonly control: (opcode: number, payload: Buffer) => void
@@ -113,7 +113,8 @@ export class MessageIntake {
     changed()
     try {
       await inner.room.take({ agent: this.#agent, bytes, signal })
-      // `end` has returned the bytes that were reserved before, but not those of this call.
+      // When `end` was called while this call waited, `end` could not return the bytes of this call, so they are
+      // returned here.
       if (signal.aborted) this.#releaseBytes(bytes)
       else this.#reserved += bytes
       return true

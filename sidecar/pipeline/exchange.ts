@@ -261,8 +261,8 @@ export class Evaluation {
   namedHandles: readonly string[] | undefined = undefined
   handle: HandleOwner | undefined = undefined
   /**
-   * Cached fields (`RecordNames`) of the record, which is built for the intent and for the result; null before the
-   * first of the two.
+   * Fields (`RecordNames`) of the record; null until they are first needed. They are cached, because the record is
+   * built twice: for the intent and for the result.
    */
   names: RecordNames | null = null
 

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 /** Result of the exchange. The stages set it, and the pipeline writes it to the record at the end. */
 export type Outcome = {
   status: number | null
-  /** Reason of a refusal, from the list in spec 4.5; null without a refusal. */
+  /** Reason of a refusal; null without a refusal. */
   denyReason: DenyReason | null
   errorCode: ErrorCode | null
   /** Error type of an upstream failure: `401 | 429 | 500 | timeout | connect | tls`. */

@@ -55,7 +55,7 @@ export type KillPort = {
 
 /** An intent in the journal that has no result yet. */
 export type OpenIntent = {
-  /** Handle of the intent in the registry of open intents. */
+  /** Reference to the intent in the registry of open intents. */
   readonly handle: RegistryHandle<TrafficRecord>
   /** Resolves when the intent is in the journal (with `audit: sync` on disk). Rejects with `journal_unavailable`. */
   readonly written: Promise<undefined>
@@ -124,8 +124,8 @@ export type HoldPort = {
    * Waits for the verdict of an approver. Resolves early when the signal fires. Rejects with a ChaperoneError (503,
    * 429).
    *
-   * @param problem Returns the reason why the request could not be sent now; null when it can. With a reason the
-   *   approval is not spent.
+   * @param problem Returns the reason why the request could not be sent now; null when it could be sent. If there is
+   *   a reason, the approval is not spent.
    * @param prepare Fetches the token that the request needs, if any, before `problem` is called. Never rejects.
    */
   wait(

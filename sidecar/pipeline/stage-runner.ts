@@ -83,7 +83,9 @@ function start({ clock }: Loop, stage: AnyStage, exchange: Exchange): Running {
   if (stage.isQuick !== true) clock.enter(stage.name)
   return stage.run(exchange as never)
 }
-/** Longest synchronous run of a stage since the last call, in milliseconds. */
+/**
+ * Longest time in milliseconds for which a stage ran without returning to the event loop, with the name of the stage.
+ */
 export type LongestRun = { readonly stage: string; readonly ms: number }
 
 /**
@@ -95,7 +97,7 @@ export type StageClock = {
   enter(stage: string): void
   /** Ends the measurement before control returns to the event loop. Returns the run time in milliseconds. */
   leave(): number
-  /** The longest run since the last call; null when no stage ran. */
+  /** Returns the longest run since `takeLongest` was last called; null when no stage has run since. */
   takeLongest(): LongestRun | null
 }
 

@@ -67,8 +67,8 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
     current = issued
     const until = new Date(issued.notAfterMs).toISOString()
     log.info({ until, names: issued.permitted?.length ?? null }, 'sidecar certificate issued')
-    // The local clock may be ahead of the control plane's by more than the lifetime of the certificate, so the pause
-    // has a minimum.
+    // The local clock may be ahead of the control plane's clock by more than the lifetime of the certificate, so the
+    // time until the renewal has a minimum.
     renewAtMs = nowMs() + Math.max(((issued.notAfterMs - nowMs()) * 2) / 3, CHECK_MS)
     renewal ??= setInterval(() => void renewIfDue(), checkMs).unref()
     onIssued()

@@ -81,8 +81,8 @@ export function createLookUps({ reader, monotonicMs, onAsked }: LookUpDeps): Loo
   }
 
   /**
-   * Counts the look-up. Returns false beyond the limit. Look-ups whose answers are not cached, as those for approval
-   * cards, have a separate limit, so that other requests cannot exhaust it.
+   * Counts the look-up. Returns false beyond the limit. Look-ups whose answers are not cached, such as those for
+   * approval cards, have a separate limit, so that other requests cannot exhaust it.
    */
   function mayAsk({ agent, bound }: LookUpContext, { keepMs }: LookUp): boolean {
     const key = JSON.stringify([agent, bound.entry.id, keepMs > 0])

@@ -9,10 +9,10 @@ export type DnsSettings = {
   readonly clusterDomain: string
 }
 
-/** Wait for a response of one server in milliseconds. It doubles with every further attempt. */
+/** Longest wait for the response of one server, in milliseconds. The wait doubles with every further attempt. */
 const ATTEMPT_MS = 1_500
 const ATTEMPTS = 2
-/** Longest use of an answer in milliseconds. A shorter TTL of the answer has precedence. */
+/** Longest time for which an answer is used, in milliseconds. A shorter TTL of the answer has precedence. */
 const MAX_AGE_MS = 30_000
 const MAX_NAMES = 1_024
 

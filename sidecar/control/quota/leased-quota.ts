@@ -27,8 +27,9 @@ export type LeasedQuotaDeps = {
 
 /**
  * The share of this process in a quota that several processes use. The control plane leases slots of the quota for ten
- * seconds. While the control plane is unreachable, the process enforces the whole limit by its own count: a rate limit
- * protects providers and grants no permission, and the failure policy decides what a lost control plane forbids.
+ * seconds. While the control plane is unreachable, the process enforces the whole limit by its own count. This is safe,
+ * because a rate limit protects providers and grants no permission. The `failurePolicy` of the Gateway decides which
+ * requests are denied without a control plane.
  */
 export class LeasedQuota {
   readonly #deps: LeasedQuotaDeps

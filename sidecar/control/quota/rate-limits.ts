@@ -4,12 +4,14 @@ import { LeasedQuota } from './leased-quota.ts'
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
- * Maximum number of agents that are counted, which is meant to exceed the active agents of every installation. Beyond
- * this number, idle agents are evicted first.
+ * Maximum number of agents that are counted. The maximum exceeds the number of active agents of every expected
+ * installation. Beyond the maximum, idle agents are evicted first.
  */
 const MAX_AGENTS = 10_000
 const WINDOW_MS = 60_000
-/** Number of requests per minute above which each process uses an equal share instead of leases. */
+/**
+ * Limit in requests per minute above which each process enforces an equal share of the limit instead of leasing slots.
+ */
 const MAX_LEASED = 6_000
 
 export type RateLimits = {
@@ -71,8 +73,8 @@ export function createRateLimits({
   }
 
   /**
-   * Evicts agents without requests in the last window, which loses no count. When all agents are active, evicts the
-   * agent that was added first.
+   * Evicts agents without requests in the last window. No count is lost, because the count of such an agent is 0. When
+   * all agents are active, evicts the agent that was added first.
    */
   function evictIdle(now: number): void {
     for (const [agent, budget] of budgets) {

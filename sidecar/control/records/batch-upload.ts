@@ -53,7 +53,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     await upload(second)
   }
 
-  /** Reports the single record or range of a refused batch as lost. */
+  /** Reports the only record or lost range of a refused batch as lost. */
   async function abandonUnreadable({ records, lost }: Batch, reply: ControlReply): Promise<void> {
     const shown = [...records.values()].map((json) => json.toString())
     log.error(

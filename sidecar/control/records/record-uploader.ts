@@ -50,7 +50,7 @@ export function createUploader(deps: UploaderDeps): Uploader {
   }
 
   /**
-   * Records that the ingest quota refused the batch. The batch stays in the journal, and the next upload starts after
+   * Handles a batch that the ingest quota refused. The batch stays in the journal, and the next upload starts after
    * `retryAfterMs`. Returns false.
    */
   function wait({ retryAfterMs }: Deferred): false {

@@ -1,6 +1,6 @@
 import type { ExchangeSignal } from '../../pipeline/exchange-abort.ts'
 
-/** Waits for conditions that a new snapshot, or another step of the start, may meet. */
+/** Waits for conditions that a new snapshot or a step of the start-up may meet. */
 export type ConditionWaits = {
   /** Evaluates the conditions again, after a snapshot was applied or other inputs changed. */
   changed(): void

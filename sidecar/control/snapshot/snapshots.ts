@@ -20,13 +20,13 @@ export type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 export type Snapshots = {
   current(): Snapshot | null
   /**
-   * Applies a section index. A newer index replaces one that is not applied yet. An index that is older than an earlier
-   * one comes from a replica that lags, and is ignored. Returns immediately.
+   * Applies a section index. A newer index replaces one that is not applied yet. An index that is older than one
+   * received before comes from a replica that lags, and is ignored. Returns immediately.
    */
   offer(index: SectionIndex): void
   /**
-   * Returns the position of the configuration for acknowledgements. From the position, a replica detects that it lacks
-   * newer configuration.
+   * Returns the epoch and revision of the latest configuration that this process received, for acknowledgements. By
+   * these numbers, a replica detects that it lacks newer configuration.
    */
   report(): Pick<AckBody, 'config_order'>
   close(): void
@@ -63,7 +63,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
       )
   }
 
-  /** Retries until the index is applied, refused or superseded. */
+  /** Applies the index. Retries with back-off until the index is applied, refused or superseded. */
   async function settle(index: SectionIndex, signal: AbortSignal): Promise<void> {
     const backoff = createControlBackOff(deps.random)
     for (let failures = 1; !signal.aborted; failures++) {
@@ -78,8 +78,8 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
   }
 
   /**
-   * Logs a failed attempt. A version that was replaced during the fetch is no failure: the section index of the next
-   * version ends the pause.
+   * Logs a failed attempt to fetch the sections. When a newer version has replaced this version, the first failure is
+   * not logged as a warning: the section index of the newer version ends the back-off.
    */
   function logFailure(err: unknown, version: number, failures: number): void {
     const isOrdinary = failures === 1 && err instanceof SectionReplaced

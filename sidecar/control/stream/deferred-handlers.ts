@@ -3,15 +3,15 @@ import type { Message, StreamHandlers } from './message-dispatcher.ts'
 /** Handlers of the gateway for the messages of its streams; see `StreamHandlers`. */
 export type GatewayHandlers = Omit<StreamHandlers, 'beat' | 'goaway' | 'kill'> & {
   /**
-   * Applies a kill message. `isCurrent` is true for a message on the stream in use: only its replica counts the
-   * acknowledgement.
+   * Applies a kill message. `isCurrent` is true for a message on the stream in use. Only the replica that sends that
+   * stream counts the acknowledgement.
    */
   kill(message: Message<'kill'>, isCurrent: boolean): void
 }
 
 /**
- * Message handlers of a stream that is not in use yet. Kill switches, verdicts, instances and orders take effect
- * immediately. The other messages, and the acknowledgement of a kill switch, are deferred until `promote`.
+ * Message handlers of a stream that is not in use yet. Kill switches, verdicts, instances and actions to execute take
+ * effect immediately. The other messages, and the acknowledgement of a kill switch, are deferred until `promote`.
  */
 export type DeferredHandlers = Omit<StreamHandlers, 'beat' | 'goaway'> & {
   /** Makes the stream the one in use, and delivers the deferred messages. */

@@ -108,8 +108,8 @@ export class ControlStream {
 
   async #lost(stream: Stream, reason: unknown): Promise<void> {
     this.#logProblem(reason, stream)
-    // A replica ends the older stream when a process opens a second one. When the candidate leads to the same replica,
-    // the candidate becomes the stream in use.
+    // When a process opens a second stream to the same replica, the replica ends the older stream. The second stream
+    // (`#candidate`) then becomes the stream in use.
     const next = this.#candidate?.isEnded === false ? this.#candidate : null
     if (next?.isOpen !== true) this.#deps.heartbeats.disconnected()
     if (next !== null) return this.#take(next)
@@ -239,7 +239,7 @@ export class ControlStream {
     return reason
   }
 
-  /** Logs a problem once until another problem or a connection follows. `goaway` is not a problem. */
+  /** Logs a problem unless it equals the last problem. `goaway` is not a problem. */
   #logProblem(err: unknown, stream: Stream): void {
     if (this.#closed.signal.aborted || stream.isLeaving()) return
     const { log, controlPlaneUrl } = this.#deps

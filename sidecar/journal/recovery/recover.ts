@@ -38,8 +38,8 @@ export function recoverSegments(dir: string): Recovery {
   for (const [id, json] of found.open) {
     if (found.resolved.has(id) || found.dropped.has(id)) continue
     const record = RecordSchema.safeParse(JSON.parse(json))
-    // The intent needs no record. Either it was dropped, its line `dropped` is damaged, and another record has its
-    // number; or its number was reported as lost when a closed segment was damaged.
+    // An intent whose number is settled needs no record, in two cases. The intent was dropped, its line `dropped` is
+    // damaged, and another record has the number. Or a closed segment was damaged, and the number was reported as lost.
     if (record.success && found.numbers.isSettled(record.data)) continue
     if (record.success) unknown.push(recoveredRecord(record.data, found.tallies.get(id)))
     else {
@@ -65,8 +65,8 @@ function recoveredRecord(record: TrafficRecord, tallyJson: string | undefined): 
 }
 
 /**
- * Entries of all segments. All entries are collected before results are matched with intents, because a result may be
- * in a later segment than its intent.
+ * Content of all segments. All lines are collected before results are matched with intents, because a result may be in
+ * a later segment than its intent.
  */
 type Found = {
   readonly open: Map<string, string>

@@ -57,7 +57,7 @@ export class SequenceRecovery {
     this.#intents.delete(id)
   }
 
-  /** Records that all segments of a process remain, so that each of its numbers must have a line. */
+  /** Notes that all segments of a process remain, so that each of its numbers must have a line. */
   begins(id: string): void {
     this.#process(id).isWhole = true
   }

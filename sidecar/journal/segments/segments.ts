@@ -10,7 +10,10 @@ export type SegmentsDeps = {
   readonly processId: string
   readonly files: JournalFiles
   readonly backlog: Backlog
-  /** Returns the first lines of a new segment: copies of the open entries of older segments. */
+  /**
+   * Returns the first lines of a new segment: copies of the open intents, open aggregate records and lost ranges of
+   * older segments.
+   */
   readonly carried: () => string
   /** Called when a new segment has become the active one. */
   readonly onBegun: () => void
@@ -25,7 +28,7 @@ export class Segments {
   #current: SegmentFile
   /** The active segment while the lines that were copied into it are not on disk yet; otherwise null. */
   #carrying: SegmentFile | null = null
-  /** Flushes of earlier segments in progress. A failure is logged. */
+  /** Flushes in progress of earlier segments. A failed flush is logged. */
   readonly #retiring = new Set<Promise<void>>()
   #isClosed = false
 
@@ -56,7 +59,7 @@ export class Segments {
   }
 
   /**
-   * Starts a segment with copies of the open entries. Only the results of the old segment are needed afterwards. With
+   * Starts a segment with the lines of `carried`. Only the results of the old segment are needed afterwards. With
    * `isDurable` the copies must be on disk before the segments that contain the originals may be deleted.
    */
   rotate({ isDurable }: { readonly isDurable: boolean }): void {

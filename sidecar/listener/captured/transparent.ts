@@ -175,9 +175,9 @@ function onPort(exchange: Exchange, port: number | null): Exchange {
 }
 
 /**
- * Handles a connection without a complete greeting. On ports 80 and 443 an unused connection is not recorded, because
- * clients open connections in advance. On other ports the client waits for the server to send first, which is
- * unsupported.
+ * Handles a connection whose first bytes are missing or do not suffice to detect the protocol. On ports 80 and 443 an
+ * unused connection is not recorded, because clients open connections in advance. On other ports the client waits for
+ * the server to send first, which is unsupported.
  */
 function serveSilence(deps: TransparentDeps, arrival: Arrival, { bytes }: { readonly bytes: Buffer }): void {
   const { socket, port } = arrival

@@ -20,7 +20,8 @@ const MAX_PHRASE = 100
 
 /**
  * Returns the status line of a refusal with the reason as phrase, because clients of CONNECT and WebSocket show the
- * phrase and not the body. The phrase has visible ASCII characters and blanks; agents choose parts of the reason.
+ * phrase and not the body. The phrase has only visible ASCII characters and blanks, because agents choose parts of the
+ * reason.
  */
 export function refusalLine(status: number, body: Buffer | string): string {
   const text = refusalText(body.toString()).replace(/[^\x20-\x7e]+/g, '?')

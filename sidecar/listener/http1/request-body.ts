@@ -12,7 +12,7 @@ import type { Framing } from './framing.ts'
 
 /**
  * Largest declared body, in bytes, for which the handler is delayed by one turn of the event loop. A body that arrives
- * by then needs no stream.
+ * during this turn needs no stream.
  */
 const EXPECTED_SOON_BYTES = 64 * 1024
 /**

@@ -141,8 +141,8 @@ export class Http2Reply implements Reply, ReplyStream {
   }
 
   /**
-   * Returns true when a gRPC status can still be sent. The status is a trailer after the body, so a client that does
-   * not read the body would delay it.
+   * Returns true when a gRPC status can still be sent. The status is a trailer after the body, so body bytes that the
+   * client does not read would delay the status.
    */
   #canTellWhy(): boolean {
     const isWaited = this.#hasBody && this.#options.acceptsTrailers && this.#stream.writableLength === 0

@@ -14,8 +14,8 @@ export type BoundRequest = {
   /** All forwarded headers, except those that the documentation names as ignored. */
   readonly headers: readonly BoundHeader[]
   /**
-   * Hash of the body without the values that a client regenerates for each attempt. `open` for a body without an end;
-   * null without a body.
+   * Hash of the body without the values that a client regenerates for each attempt. `open` for a body whose end has not
+   * arrived; null when no body was read.
    */
   readonly body: string | null
 }
@@ -53,7 +53,8 @@ export function bindingOf(exchange: Decided, bound: BoundRequest, pins: readonly
       [...decision.policies].sort(),
       decision.permission,
       requiredView(decision.requiredGroups),
-      // The approval of an ordered request belongs to its action request, and is shared with no other request.
+      // The approval of a request that the control plane ordered belongs to its action request, and is shared with no
+      // other request.
       ...(order === undefined ? [] : [order.actionRequestId]),
       ...(pins.length === 0 ? [] : [pinnedStates(pins)]),
     ]),

@@ -5,9 +5,9 @@ import { type Evaluated, type Governed, setConnector } from '../phases.ts'
 import type { ReadPin } from './pins.ts'
 
 /**
- * Adds the approved state to the request body when the API accepts such a member and the connector has `pins: send`.
- * The provider then refuses the request if the state has changed. Returns the names of the added members. A body in
- * another format than JSON is not changed.
+ * Adds the approved state to the request body when the API accepts the state as a body member and the connector has
+ * `pins: send`. The provider then refuses the request if the state has changed. Returns the names of the added members.
+ * A body in another format than JSON is not changed.
  */
 export function completeRequest(exchange: Evaluated, pins: readonly ReadPin[]): readonly string[] {
   if (exchange.connector === undefined || exchange.connector.entry.pins !== 'send') return []

@@ -25,8 +25,8 @@ export function judgeHiddenFacts(exchange: Governed): Refusal | null {
 }
 
 /**
- * A question that only the unread body answers: a fact of an action, and the policy that needs the fact. `policy` is
- * null when a permission by effect class needs the fact.
+ * An action with a fact that only the unread body contains, and the policy that needs the fact. `policy` is null when a
+ * permission by effect class needs the fact.
  */
 export type BodyQuestion = { readonly policy: CompiledPolicy | null; readonly action: Action }
 

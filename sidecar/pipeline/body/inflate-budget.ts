@@ -9,8 +9,8 @@ const WINDOW_MS = 60_000
 /** Maximum number of bytes to which the git packs of each agent may inflate in a minute, over all pushes. */
 export type InflateBudget = {
   /**
-   * Returns pack tools whose inflated bytes count for the agent of the exchange. Their `inflate` throws `rate_limited`
-   * beyond the limit.
+   * Returns the functions that read git packs. The bytes that `inflate` produces count for the agent of the exchange;
+   * beyond the limit `inflate` throws `rate_limited`.
    */
   toolsFor(exchange: Exchange): PackTools
 }

@@ -7,14 +7,17 @@ import type { Exchange } from '../exchange.ts'
 import type { Governed } from '../phases.ts'
 import { bodyHash } from './body-hash.ts'
 
-/** Returns the declaration that makes bodies of this request opaque; null without one. */
+/**
+ * Returns what declares that the gateway need not read bodies of this request (`opaque`): the Connector or the row of
+ * the operation. Returns null without a declaration.
+ */
 function opaqueDeclaration({ connector, request }: Governed): 'Connector' | 'row' | null {
   return opaqueBy(connector, request)
 }
 
 /**
  * Returns true for a body that is declared opaque and whose headers mark it as unreadable. A request with an unread
- * body is classified by its line alone.
+ * body is classified by its request line alone.
  */
 export function staysUnread(exchange: Governed): boolean {
   return labelProblem(exchange.request.body) !== null && opaqueDeclaration(exchange) !== null

@@ -1,4 +1,7 @@
-/** An action that the control plane ordered. The spent decision token of the order alone does not release a hold. */
+/**
+ * An action that the control plane ordered this gateway to execute. Its decision token is spent, and alone does not
+ * release a hold.
+ */
 export type OrderedAction = {
   readonly actionRequestId: string
   readonly actionType: string

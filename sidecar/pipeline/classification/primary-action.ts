@@ -2,9 +2,9 @@ import type { Action } from '../../../core/action/action.ts'
 import type { Exchange } from '../exchange.ts'
 
 /**
- * Returns the action that represents the exchange in records and refusals. Among candidates, and when an action of the
- * provider was not allowed, this is the action that determined the decision; otherwise the riskiest action of the
- * request itself.
+ * Returns the action that represents the exchange in records and refusals. Among candidates, and when a provider-side
+ * action was not allowed, this is the action that determined the decision; otherwise the riskiest action of the request
+ * itself.
  */
 export function primaryAction({ actions, named, decision }: Exchange): Action | undefined {
   if (actions?.length === 1) return actions[0]

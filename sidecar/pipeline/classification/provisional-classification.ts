@@ -9,8 +9,8 @@ import type { Snapshot } from '../../../core/snapshot/snapshot.ts'
 import type { BodyQuestion } from '../body/body-facts.ts'
 
 /**
- * Classification of a request by its line, before its body is read. Requests with the same line share the object while
- * it is cached.
+ * Classification of a request by its request line, before its body is read. Requests with the same request line share
+ * the object while it is cached.
  */
 export type ProvisionalClassification = {
   readonly method: string
@@ -49,7 +49,7 @@ const remembered = new WeakMap<BoundConnector, Map<string, ProvisionalClassifica
 const MAX_LINES = 512
 const MAX_TARGET = 256
 
-/** Classifies a request by its line. The result is cached, because most agents call a few paths. */
+/** Classifies a request by its request line. The result is cached, because most agents call a few paths. */
 export function classifyByRequestLine(
   bound: BoundConnector,
   request: CanonicalRequest,

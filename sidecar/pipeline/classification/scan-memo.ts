@@ -6,7 +6,10 @@ import type { FoundMembers } from '../../../core/request/json/member-finder.ts'
 
 type JsonView = Extract<BodyView, { readonly kind: 'json' }>
 
-/** Maximum size of the kept members of one body, in characters and values. Each connection has one cache. */
+/**
+ * Maximum size, in characters and values, of the scanned members that are cached for one body. Each connection has one
+ * cache.
+ */
 const MAX_SIZE = 8 * 1024
 
 /**

@@ -8,9 +8,9 @@ export type KeyedPort = {
 }
 
 /**
- * Credentials by which the agent is identified. `port`: the port alone (a pod, an order of the control plane). `basic`:
- * `Proxy-Authorization: Basic name:key`, which must name the agent of `keyedPort` if there is one. `none`: no
- * identification.
+ * Credentials by which the agent is identified. `port`: the agent is known without a key (the port of a pod, or an
+ * action that the control plane orders). `basic`: `Proxy-Authorization: Basic name:key`, which must name the agent of
+ * `keyedPort` if there is one. `none`: no identification.
  */
 export type Credentials =
   | { readonly kind: 'port'; readonly agent: string }

@@ -26,8 +26,8 @@ export function expiredReason({ name, secret, minted }: ConnectorEntry, nowMs: n
 type SnapshotPorts = Pick<PipelinePorts, 'snapshot' | 'clock'>
 
 /**
- * Returns the reason why the request could not be sent now with the secret of the current snapshot; null when it can,
- * and when its connector no longer owns the host.
+ * Returns the reason why the request could not be sent now with the secret of the current snapshot. Returns null when
+ * it could be sent, and when its connector no longer owns the host.
  */
 export function credentialProblem(exchange: Parsed, { snapshot, clock }: SnapshotPorts): string | null {
   const entry = entryNow(exchange, snapshot())
@@ -35,8 +35,8 @@ export function credentialProblem(exchange: Parsed, { snapshot, clock }: Snapsho
 }
 
 /**
- * Returns the entry of the exchange's connector in the snapshot; null without a connector, and when the connector does
- * not own the host of the request there.
+ * Returns the entry that the exchange's connector has in the snapshot. Returns null without a connector, and when the
+ * connector does not own the host of the request in that snapshot.
  */
 export function entryNow({ connector, request }: Parsed, snapshot: Snapshot | null): ConnectorEntry | null {
   if (connector === undefined) return null
@@ -67,7 +67,9 @@ export async function waitForSecret(
   return problem === null ? exchange : refuseExpired(exchange, problem)
 }
 
-/** Returns the entry of the connector in the snapshot; null when the connector does not own the host there. */
+/**
+ * Returns the entry of the connector in the snapshot; null when the connector does not own the host in that snapshot.
+ */
 export function currentEntry(
   snapshot: Snapshot | null,
   { connectorId, host, port }: Omit<RefusedSecret, 'serial'>,
@@ -88,8 +90,8 @@ export type CredentialWatch = ResponseStage & {
 const UNAUTHORIZED = 401
 
 /**
- * Returns the watch of a request; null when it carries no short-lived secret, or when the secret may not be refreshed
- * now. The watch of a repeated request only reports a refusal.
+ * Returns the watch of a request. Returns null when the request carries no short-lived secret, or when the secret may
+ * not be refreshed now. The watch of a repeated request only reports a refusal.
  */
 export function watchCredential(exchange: Journaled, credentials: CredentialPort): CredentialWatch | null {
   const { connector, request } = exchange

@@ -43,7 +43,8 @@ export async function prepareToken(exchange: Decided, { narrowed, snapshot }: Ch
 }
 
 /**
- * Returns the reason why a held request could not be sent now; null when it can. `prepareToken` must have run before.
+ * Returns the reason why a held request could not be sent now; null when it could be sent. `prepareToken` must have run
+ * before.
  */
 export function sendProblem(exchange: Decided, ports: CheckPorts): string | null {
   const request = tokenRequestOf(exchange, entryNow(exchange, ports.snapshot()))

@@ -17,8 +17,9 @@ type Given = NamedAnswer & {
 }
 
 /**
- * Builds the card of an access request. The binding is new for each card, so that an approval of the card releases no
- * held request. An approver turns the access request into a grant or a permission.
+ * Builds the card of an access request, by which an agent asks for a permission. The binding is new for each card, so
+ * that an approval of the card releases no held request. An approver turns the access request into a grant or a
+ * permission.
  */
 export function accessRequest({ input, bound, decision, agent, target, ...given }: Given): HoldBody {
   const { decisive, requiredGroups } = decision

@@ -22,7 +22,8 @@ import type { DenyReason } from '../outcome.ts'
 
 /**
  * Returns the data of the audit events of a refused or killed exchange. Returns null for other exchanges, so that
- * records of allowed traffic stay small, and for an order, because the control plane writes its audit events.
+ * records of allowed traffic stay small. Also returns null for an action that the control plane ordered, because the
+ * control plane writes the audit events of such an action.
  */
 export function auditOf(exchange: Exchange): RecordAudit | null {
   if (exchange.actId === undefined || exchange.transport === 'order') return null

@@ -113,8 +113,8 @@ function wouldNote(would: LogDecision): string {
 
 /**
  * Returns the note of an exchange: `approved` after an approval, with the members that the gateway added to the body;
- * `executed` for an order without an approval; a sentence about the refused credential for a request that was sent
- * again, or was refused before it was sent again; otherwise null.
+ * `executed` for an action that the control plane ordered without an approval; a sentence about the refused credential
+ * for a request that was sent again, or was refused before it was sent again; otherwise null.
  */
 function passedNote(exchange: Exchange): string | null {
   const { approvalId, order, isWaiting, outcome, completedWith } = exchange

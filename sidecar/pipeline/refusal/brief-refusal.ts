@@ -27,8 +27,8 @@ export function shownRefusal(exchange: Exchange, refused: Refused): Refused {
 }
 
 /**
- * Returns the reason of the kill switch that aborted this exchange as the agent sees it; null when no kill switch
- * aborted the exchange.
+ * Returns the reason of the kill switch that aborted this exchange, in the form that the agent may see. Returns null
+ * when no kill switch aborted the exchange.
  */
 export function shownKillReason(exchange: Exchange): string | null {
   const entry = killedBy(exchange)

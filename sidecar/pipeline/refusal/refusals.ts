@@ -14,7 +14,7 @@ import { addToRow, type RefusalRecord, recordOfRow } from '../record/refusal-rec
 
 export type RefusalsDeps = Pick<PipelinePorts, 'journal' | 'events' | 'clock' | 'newId'> & {
   readonly windowMs?: number
-  /** Number of refusals of an agent in a window that have a record of their own; 60 when absent. */
+  /** Number of an agent's refusals that get a record of their own in each window; 60 when absent. */
   readonly whole?: number
   /** Returns the number of processes that serve an agent and share the limits. One process when absent. */
   readonly peers?: { processesOf(agent: string): number }
@@ -127,8 +127,8 @@ function writeRow({ journal, events }: RefusalsDeps, row: RefusalRow<RefusalReco
 }
 
 /**
- * Returns true when an aggregate record may count the refusal. Requests that were forwarded, held or ordered have a
- * record of their own.
+ * Returns true when an aggregate record may count the refusal. Requests that were forwarded or held, actions that the
+ * control plane ordered, and requests of the gateway itself have a record of their own.
  */
 function isCountable(exchange: Exchange): boolean {
   const { outcome, transport, intent, holdId, approvalId, isWaiting } = exchange

@@ -1,6 +1,8 @@
 import { Registry, type RegistryHandle } from '../../collections/registry.ts'
 
-/** A transfer with an idle limit. Each chunk resets `quiet` to 0, which costs one assignment; a timer increases it. */
+/**
+ * A transfer with an idle limit. A timer increases `quiet`. Each chunk resets `quiet` to 0, which costs one assignment.
+ */
 export type Watched = { quiet: number; onIdle(): void }
 
 /**
@@ -23,7 +25,7 @@ export function createIdleWatch(limitMs: number): IdleWatch {
     for (const entry of watched.all()) {
       entry.quiet += 1
       if (entry.quiet <= TICKS) continue
-      // The entry stays in the registry until the exchange has ended. This value prevents a second call of `onIdle`.
+      // The transfer stays in the registry until its exchange has ended. This value prevents a second call of `onIdle`.
       entry.quiet = Number.NEGATIVE_INFINITY
       entry.onIdle()
     }

@@ -34,7 +34,7 @@ import type { Stage, StageResult } from '../stage.ts'
 
 /**
  * Creates the stage that classifies the request. The stage reads the body only when the decision depends on it or the
- * connector requires a scan. When all candidates get the same verdict, the body is streamed instead.
+ * connector requires a scan. When all candidates get the same decision, the body is streamed instead.
  */
 export function createClassify(deps: ClassifyDeps): Stage<Governed, Classified> {
   return {
@@ -153,8 +153,8 @@ function wasRead(exchange: Governed): boolean {
 }
 
 /**
- * Returns true when the request line settles the decision. Returns false when the candidates get different verdicts, so
- * that the body must determine the candidate.
+ * Returns true when the request line settles the decision. Returns false when the candidates get different decisions,
+ * so that the body must determine the candidate.
  */
 function isSettledBy(
   provisional: ProvisionalClassification,

@@ -39,8 +39,8 @@ function decide(exchange: Classified, ports: PipelinePorts): StageResult<Decided
 }
 
 /**
- * Denies an ordered request when its own action (not one that it performs in addition, `isBeside`) differs from the
- * ordered action. Every other decision is the same as for live traffic.
+ * Denies a request whose action differs from the action that the control plane ordered. Actions that the request
+ * performs in addition (`isBeside`) are not compared. Returns any other decision unchanged.
  */
 function decideOrdered({ order, actions }: Classified, decision: Decision): Decision {
   if (order === undefined || decision.verdict === 'deny') return decision
@@ -55,8 +55,8 @@ function judgeActionCount({ named, snapshot }: Classified): Refusal | null {
   const actions = named.kind === 'actions' ? named.actions : []
   const limit = snapshot.gateway.maxActionsPerRequest ?? Number.POSITIVE_INFINITY
   if (actions.length <= limit) return null
-  // All answers to questions of the provider count as one action, because a conversation that the agent sends in
-  // full repeats its old answers.
+  // All answers of the agent to approval questions of the provider count as one action, because an agent that sends the
+  // full conversation repeats its earlier answers.
   const answers = actions.filter(({ byProvider }) => byProvider?.kind === 'hosted_approval.answer').length
   const count = actions.length - Math.max(0, answers - 1)
   if (count <= limit) return null

@@ -97,7 +97,7 @@ export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent):
       if (!exchange.isAdmitted) return
       exchange.isAdmitted = false
       const name = exchange.agent?.name ?? ''
-      // The entry stays at 0 instead of being deleted, because there are few agents and they return.
+      // The count stays at 0 instead of being deleted, because there are few agents and they return.
       counts.set(name, (counts.get(name) ?? 1) - 1)
     },
   }

@@ -123,8 +123,8 @@ async function holdOnce(
 }
 
 /**
- * Refuses a request because its approved state changed. The approval is spent, so it does not apply again when the old
- * state returns.
+ * Refuses a request because its approved state changed. The approval is spent, so that it releases no request when the
+ * old state returns.
  */
 function refuseVoid(exchange: Received, approvalId: string, changed: string): 'responded' {
   const detail = `${changed} The approval is void, and nothing was sent. Send the request again to request approval of the present state.`
@@ -178,7 +178,7 @@ async function goesOn({ raw, body }: Received): Promise<boolean> {
 
 /**
  * Classifies the request again if the stage `override` has read its body: until then the request was classified by its
- * line alone.
+ * request line alone.
  */
 function nameRead(exchange: Decided, evaluate: Evaluations['evaluate']): Eventual<Evaluated> {
   return exchange.provisional === undefined ? exchange : nameAnew(exchange, evaluate)
@@ -210,8 +210,8 @@ function refuseRestless(exchange: Received): 'responded' {
 }
 
 /**
- * Refuses an ordered execution whose approval is pending in the control plane. `reason` is null, so that the record has
- * the decision HOLD and not DENY.
+ * Refuses an action that the control plane ordered, because its approval is pending in the control plane. `reason` is
+ * null, so that the record has the decision HOLD and not DENY.
  */
 function refuseDeferred(exchange: Received, approvalId: string): 'responded' {
   const detail = `Approval ${approvalId} is pending. Execute the action again once it is approved.`

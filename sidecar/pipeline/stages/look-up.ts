@@ -84,8 +84,8 @@ function settle(exchange: Classified, given: Given): Classified | Promise<Classi
 }
 
 /**
- * Returns true when the decision is the same without the actions and effect classes that are only possible. Another
- * action can only tighten a decision; an effect class can also relax it.
+ * Returns true when the decision does not depend on actions and effect classes that are possible but not certain. A
+ * further action can only tighten a decision; an effect class can also relax it.
  */
 function isSettled({ verdict }: Decision, named: Named): boolean {
   const actions = actionsOf(named)
@@ -102,7 +102,7 @@ type Decided = { readonly decision: Decision; readonly named: Named }
 
 /**
  * Returns true when the answer of a look-up can change the decision or the approval card. `certain` is the decision
- * without the actions and effect classes that are only possible.
+ * without the actions and effect classes that are possible but not certain.
  */
 function matters(exchange: Classified, certain: Decision, { decision, named }: Decided): boolean {
   if (isAllowed(decision) && isAllowed(certain)) return false

@@ -10,9 +10,10 @@ import { refuseReading } from '../refusal/refuse.ts'
 import type { Stage, StageResult } from '../stage.ts'
 
 /**
- * Creates the stage that refuses a POST whose body makes the server use another method than that for which the decision
- * was made. Forms are always read. A JSON body that is not in memory is read only if another method would get another
- * verdict. A body above the read limit is refused in that case, and otherwise forwarded unread.
+ * Creates the stage that refuses a POST whose body makes the server use a method other than the one for which the
+ * decision was made. Forms are always read. A JSON body that is not in memory is read only if another method would get
+ * another decision. A body above the read limit is refused if another method would get another decision, and is
+ * otherwise forwarded unread.
  */
 export function createOverride(ports: PipelinePorts, reader: BodyReader): Stage<Evaluated, Evaluated> {
   return {
@@ -49,7 +50,7 @@ function refuseLong(exchange: Received): 'responded' {
 
 const others = new WeakMap<ProvisionalClassification, ProvisionalClassification | null>()
 
-/** Returns true when another method would get another verdict. */
+/** Returns true when another method would get another decision. */
 function isSplit(exchange: Decided, ports: PipelinePorts): boolean {
   const provisional = exchange.provisional
   if (provisional === undefined) return true

@@ -55,9 +55,9 @@ function createSystemIdentify(
 
 /**
  * Creates the stage that replaces kill switch, limits, decision and hold for requests of the gateway itself. Such a
- * request is sent only through the connector of its order, with the credential of that connector. A kill switch refuses
- * a credential test. It does not refuse a cancellation, because the kill switch caused the cancellation. A credential
- * test may only send a read.
+ * request is sent only through the connector that its `SystemOrder` names, with the credential of that connector. A
+ * kill switch refuses a credential test. It does not refuse a cancellation, because the kill switch caused the
+ * cancellation. A credential test may only send a read.
  */
 function createAuthoriseSystem(ports: PipelinePorts, reader: BodyReader): Stage<SystemRead, SystemDecided> {
   return {
@@ -87,7 +87,10 @@ function hasNoCredential(connector: BoundConnector): boolean {
   return connector.entry.secret === null && connectorScheme(connector).type !== 'none'
 }
 
-/** Reports whether the order may send the request. A credential test may only send a read. */
+/**
+ * Reports whether the gateway may send the request: any request of a cancellation, but only a read of a credential
+ * test.
+ */
 function isAllowedBy({ kind }: SystemOrder, { actions = [] }: Received): boolean {
   return kind === 'cancel' || (actions.length > 0 && actions.every(({ effect }) => effect === 'read'))
 }

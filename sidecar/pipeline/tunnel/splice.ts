@@ -21,7 +21,7 @@ export type ClientGate = {
    * of the client.
    */
   readonly isClientFirst: boolean
-  /** Time limit in milliseconds within which the first bytes of the client must suffice for a verdict. */
+  /** Time limit in milliseconds within which the first bytes of the client must suffice for the check. */
   readonly timeoutMs: number
   readonly judge: (bytes: Buffer) => 'more' | 'pass' | 'refuse'
 }

@@ -16,7 +16,7 @@ type Answer = (headers: IncomingHttpHeaders, flags: number, raw: readonly string
 /**
  * One request on one stream of a session. Request and response run concurrently, each with its own back-pressure. The
  * handler receives the same events as from an HTTP/1.1 connection, and no event after `end` or `error`. A stream that
- * has not finished by then is reset.
+ * is not finished at `end` or `error` is reset.
  */
 export class UpstreamCall {
   readonly #stream: ClientHttp2Stream

@@ -26,14 +26,19 @@ export type Call = {
 export type SessionsOptions = { readonly probeMs?: number }
 
 const SWEEP_MS = 1_000
-/** Number of sweeps without a response of the server after which a session is pinged before its next call. */
+/**
+ * Number of sweeps (one a second) without a response of the server, after which a session is pinged before its next
+ * call.
+ */
 const QUIET_SWEEPS = 5
 /**
- * Idle limit of a session in sweeps. Servers announce their close by GOAWAY, but middleboxes may drop a silent
- * connection sooner.
+ * Idle limit of a session in sweeps (one a second). Servers announce their close by GOAWAY, but middleboxes may drop a
+ * silent connection sooner.
  */
 const IDLE_SWEEPS = 60
-/** Maximum age of a session in sweeps. The limit makes changed DNS records and certificates take effect. */
+/**
+ * Maximum age of a session in sweeps (one a second). The limit makes changed DNS records and certificates take effect.
+ */
 const AGE_SWEEPS = 600
 const PROBE_MS = 2_000
 /** Maximum number of sessions that may close, one after the other, before they accept the call. */
