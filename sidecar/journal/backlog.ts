@@ -14,7 +14,7 @@ import { type JournalFiles, SYSTEM_FILES } from './segments/files.ts'
  * segment and of at most one closed segment, so that a long outage of the control plane uses disk instead of memory.
  */
 export type Backlog = {
-  /** Adds a copy of a result. `number`: the process and sequence number of the record. */
+  /** Adds a copy of a result. `number` contains the process id and the sequence number of the record. */
   add(recordJson: Buffer, number: RecordNumber): void
   /**
    * Closes the active segment and starts an empty one. With `isHeld` the closed segment is not deleted before

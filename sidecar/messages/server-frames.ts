@@ -5,7 +5,10 @@ export type ServerFrameHandler = {
   pass(bytes: Buffer): void
   /** Called at the end of a message of the server. `head` is its beginning, `size` its number of bytes. */
   message(head: string, size: number): void
-  /** Called between two messages of the server. A message of the gateway may be written there. */
+  /**
+   * Called between two messages of the server. Only at this point may the gateway write a message of its own to the
+   * client.
+   */
   boundary(): void
   close(): void
   problem(detail: string): void
@@ -31,7 +34,7 @@ export class ServerFrames {
     this.#handler = handler
   }
 
-  /** True between two messages of the server. A message of the gateway may then be written. */
+  /** True between two messages of the server, when the gateway may write a message of its own to the client. */
   get isAtBoundary(): boolean {
     return this.#frame === null && this.#pending.length === 0 && !this.#isInMessage
   }

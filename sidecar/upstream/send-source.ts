@@ -1,9 +1,12 @@
 import type { Readable, Writable } from 'node:stream'
 
 export type SourceSink = {
-  /** The stream that emits `drain` when the sink accepts more bytes. */
+  /** Stream that emits `drain` when `write` accepts more bytes. */
   readonly wire: Writable
-  /** Returns false when the sink is full; writing continues after `drain`. Throws for a chunk that must not be sent. */
+  /**
+   * Writes one chunk. Returns false when no further chunk must be written before `drain`. Throws for a chunk that must
+   * not be sent.
+   */
   readonly write: (chunk: Buffer) => boolean
   /** Called after the last chunk. Throws when the body is incomplete. */
   readonly end: () => void

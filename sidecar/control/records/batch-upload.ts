@@ -126,8 +126,8 @@ function splitRefused(
 ): { kept: Batch; refused: Batch } {
   const { data } = RecordsRefusal.safeParse(jsonOf(reply))
   const processes = new Set(data?.refused.process_ids)
-  // When the control plane refuses this process, it refuses the stream of the process too. The records of this process
-  // therefore stay in the journal.
+  // Records of this process stay in the journal even if the control plane refuses the process, because the control
+  // plane then refuses the stream of the process too.
   processes.delete(ownProcessId)
   const agents = new Set(data?.refused.agents)
   const ids = new Set(data?.refused.record_ids)

@@ -8,9 +8,9 @@ const LINE_FEED = 10
 const PIECE_BYTES = 512 * 1024
 
 /**
- * Reads the results of an undamaged segment, and calls `add` for each. Resolves with false, possibly after some calls,
- * when a line is incomplete or has no valid checksum, when the number of results differs from `written`, or when the
- * file is missing. The caller must then parse each line, which costs five times as much. Speed matters, because a
+ * Reads the results of an undamaged segment, and calls `add` for each. Resolves with false when a line is incomplete or
+ * has no valid checksum, when the number of results differs from `written`, or when the file is missing; `add` may have
+ * been called before. The caller must then parse each line, which costs five times as much. Speed matters, because a
  * gateway whose uploads lag reads every segment. The file is read in pieces, because 4 MiB of garbage would make V8
  * collect the old generation.
  */
@@ -60,7 +60,7 @@ export class IntactLines {
     this.#add = add
   }
 
-  /** Takes the complete lines. Returns their length in bytes; null if a line has no valid checksum. */
+  /** Reads the complete lines at the start of `bytes`. Returns their length in bytes; null if a line is invalid. */
   take(bytes: Buffer): number | null {
     let from = 0
     for (;;) {
@@ -72,7 +72,10 @@ export class IntactLines {
     }
   }
 
-  /** Adds the line if it is a result. Returns false for a line without its checksum. */
+  /**
+   * Adds the line if it is a result. Returns false for a line without its checksum, and for a result without a plain
+   * id.
+   */
   #takeLine(line: Buffer): boolean {
     if (!hasChecksum(line)) return false
     const json = resultOf(line)

@@ -15,9 +15,9 @@ import { classifyByRequestLine, isSettledByBody } from './provisional-classifica
 const MAX_READ = 16 * 1024
 
 /**
- * Classifies a request that is refused before its classification. Only the record uses the result, no decision. The
- * request line suffices for most requests. Where the action depends on the body, a body that has already arrived is
- * read; otherwise the strictest candidate represents the request.
+ * Classifies a request that is refused before its classification. The result is used only for the record, not for a
+ * decision. The request line suffices for most requests. Where the action depends on the body, a body that has already
+ * arrived is read; otherwise the strictest candidate represents the request.
  */
 export function classifyRefused(
   exchange: Parsed,

@@ -39,9 +39,10 @@ export function decideProvisional(
 }
 
 /**
- * Returns the decision by the request line if it stays valid after the body was read: it allows the request, and the
- * body adds no action. If the line has several candidates, returns the decision about the candidate that the body
- * determined, so that the record names its permission. Returns undefined when the request must be decided again.
+ * Returns the decision that was made by the request line, if that decision is still valid after the body was read: the
+ * decision allows the request, and the body adds no action. If the request line has several candidates, returns the
+ * decision about the candidate that the body determined, so that the record names the permission for it. Returns
+ * undefined when the request must be decided again.
  */
 export function validDecision(
   exchange: Governed,
@@ -62,8 +63,8 @@ export function hasMore(named: Classification): boolean {
 }
 
 /**
- * Returns the decision about one candidate of a request line; undefined if the line has no such candidate, or if rules
- * use more than the line. The decision is cached like the decision about all candidates.
+ * Returns the decision about one candidate of a request line. Returns undefined if the request line has no such
+ * candidate, or if rules use more than the request line. The decision is cached like the decision about all candidates.
  */
 function decideCandidate(
   exchange: Governed,

@@ -70,7 +70,7 @@ function isSameMembers({ members: a }: FoundMembers, { members: b }: FoundMember
   return true
 }
 
-/** Compares two values of JSON. Objects with their members in another order count as different. */
+/** Compares two JSON values. Objects whose members are in a different order count as different. */
 function isSameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (!isObject(a) || !isObject(b)) return false

@@ -133,8 +133,8 @@ function untilAborted(pending: Promise<void>, signal: ExchangeSignal): Promise<v
 }
 
 /**
- * Reports whether the request can be sent again after the upstream refused its secret: a read, whose body is empty or
- * kept. An approval releases one request, which is not sent again.
+ * Reports whether the request can be sent again after the upstream refused its secret. The request must be a read whose
+ * body is empty or in memory. An approved request is not sent again, because an approval releases one request.
  */
 function isRepeatable(exchange: Journaled): boolean {
   const { kind, body, bodyBytes, actions = [], approvalId, order, system } = exchange

@@ -92,7 +92,7 @@ export class JsonBytes {
     return true
   }
 
-  /** Adds a number of thousandths without trailing zeros. */
+  /** Adds `thousandths / 1000` as a decimal number without trailing zeros. */
   #addThousandths(thousandths: number): void {
     this.#reserve(MAX_DIGITS)
     const whole = (thousandths / 1000) | 0

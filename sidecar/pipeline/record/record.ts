@@ -142,7 +142,7 @@ function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000
 }
 
-/** Explanations by decision, which are cached because requests with the same line share one decision object. */
+/** Explanations by decision. They are cached, because requests with the same request line share one decision object. */
 const explanations = new WeakMap<Decision, RecordWhy>()
 
 /**
@@ -166,7 +166,10 @@ function whyOf(decision: Decision | undefined): RecordWhy | null {
   return why
 }
 
-/** Cached credentials of records, by Connector entry and by narrowed token. Records share the objects. */
+/**
+ * Cached descriptions of credentials, without secrets, by Connector entry and by narrowed token. Records share the
+ * objects.
+ */
 const ofEntries = new WeakMap<ConnectorEntry, RecordCredential>()
 const ofTokens = new WeakMap<NarrowedSecret, RecordCredential>()
 /** Maximum number of repositories and permissions that a record lists for a token. */
@@ -201,7 +204,9 @@ function ofToken(entry: ConnectorEntry, token: NarrowedSecret): RecordCredential
   return made
 }
 
-/** Returns the credential of the Connector. The id of a short-lived secret ends with the number of the secret. */
+/**
+ * Returns the description of the Connector's credential. The id of a short-lived secret ends with its serial number.
+ */
 function ofEntry(entry: ConnectorEntry): RecordCredential {
   const known = ofEntries.get(entry)
   if (known !== undefined) return known

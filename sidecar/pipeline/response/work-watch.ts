@@ -61,7 +61,7 @@ class StartWatch implements WorkWatch {
   readonly #work: HostedWork
   readonly #start: WorkStart
   readonly #notes: Notes
-  /** Ids in the body of the response, by their index in `WorkStart.ids`. */
+  /** Paths of the ids in the body of the response. `index` is the index of the id in `WorkStart.ids`. */
   readonly #members: ReadonlyArray<{ readonly index: number; readonly path: readonly string[] }>
   readonly #texts: (string | undefined)[]
   #body: MemberReader | null = null

@@ -267,8 +267,8 @@ type ByHead = Given & { readonly head: HeadReader }
 
 /**
  * Classifies a request by the first bytes of its body; the rest is streamed. A request that is denied regardless of its
- * body is denied by its line, without waiting for the body. For its record, only a short body that has already arrived
- * is read.
+ * body is denied by its request line, without waiting for the body. For its record, only a short body that has already
+ * arrived is read.
  */
 function nameByHead(exchange: Governed, given: ByHead): Result | Promise<Result> {
   const named = given.head.announced()

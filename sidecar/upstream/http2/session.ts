@@ -40,9 +40,9 @@ const OPTIONS = {
 export class UpstreamSession {
   /** Number of calls in progress. */
   calls = 0
-  /** Number of pool sweeps since the last response, trailer or ping answer of the server. */
+  /** Number of pool sweeps (one a second) since the last response, trailer or ping answer of the server. */
   quiet = 0
-  /** Number of pool sweeps since the session was opened. */
+  /** Number of pool sweeps (one a second) since the session was opened. */
   age = 0
   readonly #session: ClientHttp2Session
   readonly #socket: Socket
