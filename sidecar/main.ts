@@ -12,7 +12,7 @@ async function main(): Promise<void> {
   process.report.excludeEnv = true // A diagnostic report of Node would contain secrets of the environment.
   const config = readConfig(process.env)
   // Without a handler, Node opens its inspector on SIGUSR1. The agent of a pod could connect to the inspector, because
-  // it shares the loopback interface.
+  // the agent shares the loopback interface.
   process.on('SIGUSR1', () => undefined)
   const log = pino({ level: config.logLevel, base: { component: 'gateway' } }, output.stream)
   let gateway: Gateway | null = null

@@ -32,7 +32,10 @@ export class ResultQueue {
     return new FirstResults(this.#queue, Math.min(max, this.#queue.size))
   }
 
-  /** Removes the results with these ids, and their ids from the set. Returns the number of removed results. */
+  /**
+   * Removes the results with these ids from the queue, and the ids of the removed results from `ids`. Returns the
+   * number of removed results.
+   */
   remove(ids: Set<string>): number {
     return this.#queue.remove(ids.size, (json) => ids.delete(recordIdOf(json)))
   }

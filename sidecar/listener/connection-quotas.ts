@@ -70,9 +70,9 @@ const GRACE_MS = 5_000
 const MAX_TRUSTED = 32
 
 /**
- * Creates the connection quotas. Unauthenticated connections have a quota of their own. When it is used up, a new
- * connection evicts the oldest unauthenticated connection. The gateway therefore always accepts probes, scrapers and
- * clients that present their key immediately.
+ * Creates the connection quotas. Unauthenticated connections have a quota of their own. When that quota is used up, a
+ * new connection evicts the oldest unauthenticated connection. The gateway therefore always accepts probes, scrapers
+ * and clients that present their key immediately.
  */
 export function createQuotas(limits: QuotaLimits, onQuota: OnQuota): Quotas {
   /** Unauthenticated connections in the order of arrival, oldest first. */

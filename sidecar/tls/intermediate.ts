@@ -26,7 +26,7 @@ export type Intermediate = {
 export type IntermediateDeps = {
   readonly name: string
   readonly sign: Sign
-  /** Called when a new intermediate has been issued, which signs leaves from then on. */
+  /** Called when a new intermediate has been issued. The new intermediate signs all later leaves. */
   readonly onIssued: () => void
   readonly random: () => number
   /** Clock of the renewal in Unix milliseconds; default: the system clock. */
@@ -38,7 +38,8 @@ export type IntermediateDeps = {
 
 const RETRY_MS = 1_000
 /**
- * Interval at which the clock is checked for a due renewal. A long timer would not advance while a node is suspended.
+ * Interval in milliseconds at which the clock is checked for a due renewal. A long timer would not advance while a node
+ * is suspended.
  */
 const CHECK_MS = 60_000
 /**
@@ -47,8 +48,8 @@ const CHECK_MS = 60_000
  */
 const SPREAD_MS = 1_500
 /**
- * Maximum back-off while certificates permit other names than requested. A replica may lag by seconds; a difference
- * that lasts longer has another cause, for example different versions of the program.
+ * First and maximum back-off in milliseconds while certificates permit other names than requested. A replica may lag by
+ * seconds; a difference that lasts longer has another cause, for example different versions of the program.
  */
 const REISSUE_RETRY = { firstMs: RETRY_MS, maxMs: 600_000 }
 

@@ -3,16 +3,19 @@ import { QUOTA_LEASE_MS, type QuotaLeaseReply } from '../../../core/wire/gateway
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
- * Maximum number of slots in one lease. With this maximum, a limit of 120 a minute needs twelve leases. A small limit
- * is divided, so that no process gets all of it.
+ * Maximum number of slots in one lease. A lease has a twelfth of the limit for a minute, but at most this number of
+ * slots. No process therefore gets a small limit as a whole.
  */
 const MAX_LEASE_SLOTS = 10
 const LEASES_PER_MINUTE = 12
 /** Number of remaining slots at which the next lease is requested, so that requests rarely wait for a lease. */
 const LOW_SLOTS = 3
-/** Interval of lease requests while the quota is exhausted. Other processes may release unused slots at any time. */
+/**
+ * Interval in milliseconds of lease requests while the quota is exhausted. Other processes may release slots at any
+ * time.
+ */
 const RETRY_MS = 1_000
-/** Time after a failed lease request for which the process enforces the limit by its own count. */
+/** Time in milliseconds after a failed lease request for which the process enforces the limit by its own count. */
 const UNREACHABLE_MS = 1_000
 const WINDOW_MS = 60_000
 

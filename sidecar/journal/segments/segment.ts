@@ -24,8 +24,8 @@ export type SegmentFile = {
 const PROBE = Buffer.alloc(4096, '\n')
 
 /**
- * A file descriptor and the number of its users. The last user closes the descriptor. If it were closed earlier, the
- * kernel could reuse its number during a flush.
+ * A file descriptor and the number of its users. The last user closes the descriptor. If the descriptor were closed
+ * during a flush, the kernel could reuse its number for another file.
  */
 type Descriptor = { readonly fd: number; users: number }
 

@@ -112,7 +112,7 @@ export class Http1Reply implements Reply, ReplyStream {
     if (!this.#line.output.isFull) process.nextTick(callback)
   }
 
-  /** Resumes the response. The connection calls it when its socket has drained. */
+  /** Resumes the response. The connection calls this method when the socket has drained. */
   drained(): void {
     this.#onDrain?.()
   }

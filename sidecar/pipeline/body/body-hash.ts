@@ -9,7 +9,7 @@ const SLICE_BYTES = 1024 * 1024
 /** Cache of body hashes by body. The approval card and each comparison with the approved request need the hash. */
 const known = new WeakMap<Buffer, string>()
 
-/** Returns the SHA-256 of a body in hexadecimal. The cache contains the hash when `hashBody` has computed it. */
+/** Returns the SHA-256 of a body in hexadecimal. Computes the hash at once when it is not cached. */
 export function bodyHash(bytes: Buffer): string {
   return known.get(bytes) ?? remember(bytes, sha256Hex(bytes))
 }

@@ -27,7 +27,10 @@ export type Refusals = RefusalPort & {
 
 /** Reason of a request whose client disconnected before a response. */
 const LEFT = 'left'
-/** Maximum number of cached record ids, each of the first refusal of an agent at a host that no connector owns. */
+/**
+ * Maximum number of cached record ids. Each is the id of the first refusal of an agent at a host that no connector
+ * owns.
+ */
 const REMEMBERED_HOSTS = 10_000
 
 /**

@@ -207,7 +207,7 @@ export class Relay implements AnswerReceiver, Watched {
 
   readonly #onAbort = (): void => this.#cut(abortReason(this.#exchange.abort.signal))
 
-  /** Ends the exchange because the client disconnected, the kill switch fired, or the idle limit passed. */
+  /** Ends the exchange because the client disconnected, a kill switch was activated, or the idle limit passed. */
   #cut(cause: Error): void {
     if (this.#carrier === null) this.error(cause)
     else if (!this.#isOver) this.#carrier.abort(cause)

@@ -126,9 +126,9 @@ function addCredential(edit: OutboundEdit, { bound, request, secret, scheme }: I
 type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
 
 /**
- * Maximum number of cached forms for each connector. Most connectors send their credential in one or two ways; those
- * with narrowed tokens have several tokens. A connector that computes a value for each request must not fill the
- * memory.
+ * Maximum number of cached sets of forms for each connector. Most connectors send their credential in one or two ways;
+ * connectors with narrowed tokens have several tokens. The limit bounds the memory for a connector that computes a new
+ * value for each request.
  */
 const MAX_WAYS = 16
 

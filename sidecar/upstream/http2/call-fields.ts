@@ -12,7 +12,7 @@ const HOST_PAIR = 2
 
 /**
  * Returns the header list of a gRPC call: pseudo-header fields, then the fields that HTTP/1.1 would send, in lower
- * case. The gateway adds `te: trailers` again, which is hop-by-hop but required by gRPC servers.
+ * case. The gateway adds the field `te: trailers` again: the field is hop-by-hop, but gRPC servers require it.
  */
 export function callFields({ method, path, headers }: WireRequest, target: UpstreamTarget): string[] {
   const scheme = target.isTls ? 'https' : 'http'
