@@ -35,8 +35,8 @@ export type ApprovalsDeps = {
   /** Resolves whether RBAC of the cluster lets an approver group answer. Absent outside a cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
   /**
-   * Confirms that the approver of an earlier answer still has the right to give it: before an approving answer, and
-   * before a grant releases a hold. Default: answers count without a confirmation.
+   * Resolves whether the approver of an earlier answer still has the right to answer. Called before an approving answer
+   * is stored, and before a grant releases a hold. Default: answers count without a confirmation.
    */
   readonly confirmAnswer?: ConfirmAnswer | undefined
   /** Returns the kill switches that were already broadcast to gateways but are not stored in the database yet. */

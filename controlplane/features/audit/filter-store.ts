@@ -12,7 +12,7 @@ export type AuditConditions = {
   readonly values: readonly unknown[]
 }
 
-/** Types that the index `audit_type` omits, because every governed request can cause such an event. */
+/** Event types that the index `audit_type` omits, because every governed request can cause an event of such a type. */
 const FREQUENT: ReadonlySet<string> = new Set([
   'action.requested',
   'action.allowed',

@@ -37,7 +37,7 @@ export type BundleItem<T> =
   | { readonly name: string; readonly value: T }
   | { readonly name: string; readonly error: string }
 
-/** `gateways`: names of the gateways to which the policy is bound; a policy without names applies to all gateways. */
+/** `gateways`: names of the gateways to which the policy applies; empty or absent for a policy of all gateways. */
 type PolicyOfBundle = NewPolicy & Pick<ImportedPolicy, 'gateways'>
 
 export type ImportInput = {
@@ -170,8 +170,8 @@ async function previewOf(q: Query, { agents, policies }: ImportInput): Promise<I
 }
 
 /**
- * Resolves the name of a gateway to its id. Throws when the gateway does not exist: without the binding, the policy
- * would apply to all gateways.
+ * Resolves the name of a gateway to its id. Throws when the gateway does not exist, because a policy without its
+ * gateway would apply to all gateways.
  */
 async function gatewayId(q: Query, name: string): Promise<string> {
   const row = await findGatewayByName(q, name)

@@ -36,8 +36,8 @@ export type KillWaits = {
   /** Time limit of the reply, in ms. */
   readonly answerMs: number
   /**
-   * Time limit in ms of the database look-up whether a repeated kill switch was already stored. When the look-up
-   * takes longer, a kill switch younger than `YOUNG_MS` is broadcast without its result.
+   * Time limit in ms of the database query that finds out whether a repeated kill switch was already stored. When the
+   * query takes longer, a kill switch younger than `YOUNG_MS` is broadcast without the result of the query.
    */
   readonly settledMs: number
 }
@@ -193,7 +193,7 @@ function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
   }
 }
 
-/** Returns the fields of the reply that are present only in some cases. */
+/** Returns the optional fields of the reply. */
 function notes({ warning, order, released }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
   const warnings = [warning, unknown?.warning].filter((text) => text !== undefined)
   return {

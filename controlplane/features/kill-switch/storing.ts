@@ -30,10 +30,10 @@ export type KillStoring = {
    */
   settleLifted(announced: AnnouncedKill): Promise<void>
   /**
-   * Lifts the kill switches that are stored or announced at the time of the call. A kill switch that is announced
-   * later stays in force, unless its id is `id`. The lift is one transaction. If the answer to the commit is lost,
-   * the next read of the kill state shows whether the lift took effect. Returns the sources whose kill switches were
-   * lifted.
+   * Lifts the kill switches that are stored or announced at the time of the call. A kill switch that is announced later
+   * stays in force, except the announcement with the id `change.id`. The lift is one transaction. If the answer to the
+   * commit is lost, the next read of the kill state shows whether the lift took effect. Returns the sources whose kill
+   * switches were lifted.
    */
   lift(change: KillLift): Promise<readonly string[]>
 }

@@ -104,8 +104,9 @@ export async function instanceOf(q: Query, podUid: string | null | undefined): P
 }
 
 /**
- * Returns the binding of an approval: a hash of the gateway's id, the claim, and the request hash that the gateway
- * computed. An identical request of another gateway or claim therefore needs its own approval.
+ * Returns the binding of an approval: a hash of the gateway's id, the UID of the instance's SandboxClaim, and the
+ * request hash that the gateway computed. An identical request of another gateway or SandboxClaim therefore needs its
+ * own approval.
  */
 export function bindingOf(
   { gatewayId, instance }: { readonly gatewayId: string; readonly instance: Instance | null },

@@ -4,8 +4,8 @@ import { APPROVAL_COLUMNS, type ApprovalRow, IS_ABANDONED } from '../rows.ts'
 import { ENDED_COLUMNS, type HoldKey } from '../store.ts'
 
 /**
- * Maximum number of waiting requests stored per approval. The limit is necessary because crashed gateway processes
- * leave entries behind.
+ * Maximum number of waiting requests stored per approval. The limit is necessary because the requests of a crashed
+ * gateway process are never removed.
  */
 const MAX_WAITING_REQUESTS = 64
 

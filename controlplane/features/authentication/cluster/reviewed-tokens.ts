@@ -138,7 +138,7 @@ function isUsable({ expiresAtMs }: PresentedToken, use: ReviewUse, ageMs: number
   return isUnexpired && (survivesSilence || ageMs <= urgentMaxAgeMs)
 }
 
-/** Sets the entry and evicts the oldest entries beyond `max`. */
+/** Sets the value of the key, and evicts the oldest keys of the map beyond `max`. */
 function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   map.delete(key)
   for (const oldest of map.keys()) {

@@ -1,8 +1,8 @@
 import type { Query } from '../../../db/query.ts'
 
 /**
- * Time for which an owner keeps a process id. This time must exceed the period in which a gateway can upload records of
- * an ended process.
+ * Time for which a gateway or pod owns the id of a gateway process. This time must exceed the period in which a gateway
+ * can upload records of an ended process.
  */
 const KEEP = "interval '30 days'"
 /**
