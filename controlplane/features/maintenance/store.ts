@@ -53,8 +53,8 @@ export const deleteUsedNonces: DeleteBatch = (q, limit) => {
 const KEEP_ENDED = "interval '1 day'"
 
 /**
- * Deletes agents that ended at least a day ago, at most `limit`. A revoked or suspended agent stays, so that pods with
- * its name are still refused.
+ * Deletes at most `limit` agents whose workload and pods have ended, a day after the deletion of the last pod. A
+ * revoked or suspended agent stays, so that pods with its name are still refused.
  */
 export const deleteEndedAgents: DeleteBatch = async (q, limit) => {
   const { rowCount } = await q.query(

@@ -56,10 +56,7 @@ export type ManifestsDeps = Omit<
   ApplyContext,
   'q' | 'reads' | 'writes' | 'objects' | 'checkPolicy' | 'members'
 > & {
-  /**
-   * Reports whether RBAC lets approver groups without accounts answer approvals. Outside a cluster, only groups with
-   * accounts can answer.
-   */
+  /** Reports whether RBAC lets approver groups without accounts answer approvals; never the case outside a cluster. */
   readonly members: GroupMembers
   /** Returns the effect and the risk of an action by its name, for the tests of policies. */
   readonly knownAction: (type: string) => KnownAction | null

@@ -37,8 +37,8 @@ type Deps = Omit<OidcRoutesDeps, 'oidc'> & {
 }
 
 /**
- * Rate limit in requests per minute and network. A whole office may share one network, and a sign-in takes four
- * requests.
+ * Rate limit in requests per minute and network (address prefix). A whole office may share one network, and a sign-in
+ * takes four requests.
  */
 const ATTEMPTS_PER_MINUTE = 600
 const CALLBACK = '/api/auth/oidc/callback'

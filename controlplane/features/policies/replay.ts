@@ -98,7 +98,7 @@ export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
 type PlacedDraft = {
   readonly policy: CompiledPolicy
   readonly enabled: boolean
-  /** Ids of the bound Gateways. An empty list means all Gateways. */
+  /** Ids of the Gateways to which the draft applies. An empty list means all Gateways. */
   readonly gatewayIds: readonly string[]
 }
 
@@ -123,8 +123,8 @@ async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number
 }
 
 /**
- * Returns a function that returns the policies of a gateway, with the drafts in place of the policies that they
- * replace. Builds the index once per gateway.
+ * Returns a function that returns the policy index of a gateway: its policies, with the drafts in place of the policies
+ * that they replace. Builds the index once per gateway.
  */
 function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) => PolicyIndex {
   const made = new Map<string, PolicyIndex>()

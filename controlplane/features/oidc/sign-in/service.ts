@@ -106,8 +106,8 @@ async function accept(
 }
 
 /**
- * Exchanges the code for a session. Returns null when the exchange is refused. It does not throw in this case,
- * because the transaction must commit to mark the code as used.
+ * Starts a session for the code of a sign-in. Returns null when the code is refused, instead of throwing, because the
+ * transaction must commit to mark the code as used.
  */
 async function exchange(
   q: Query,
