@@ -48,7 +48,7 @@ export type CardFacts = InstanceFact & {
   readonly pins?: readonly PinView[] | undefined
   /** Rules that hold the request; absent if no grant can cover the request, and on cards of older versions. */
   readonly held_by?: HeldBy
-  /** True for an access request, which is opened without a held request. */
+  /** True for an access request, by which an agent asks for a permission without a held request. */
   readonly access_request?: boolean
 }
 

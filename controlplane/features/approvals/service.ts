@@ -44,7 +44,7 @@ export type ApprovalsDeps = {
   /** Namespaces of the platform team, whose policies permit no grants. */
   readonly platformNamespaces: ReadonlySet<string>
   readonly executions: HeldExecutions
-  /** Cancels the action of a withdrawn approval. Without it, approvals of actions cannot be withdrawn. */
+  /** Cancels the action of a withdrawn approval. Without this function, approvals of actions cannot be withdrawn. */
   readonly cancelAction?: CancelApprovedAction | undefined
   /**
    * Called in the transaction that ends an approval by an answer or by expiry. Updates the action request of the
@@ -109,8 +109,8 @@ export type Approvals = {
   /** Lists the grants of agents in the given namespaces. */
   grants(namespaces: Namespaces): Promise<readonly GrantRow[]>
   /**
-   * Returns the active grants of Gateways of the cluster. Each grant has the form of the Permission that shows it in
-   * the cluster.
+   * Returns the active grants of Gateways of the cluster. Each grant has the form of the Permission that shows the
+   * grant in the cluster.
    */
   grantObjects(): Promise<readonly GrantObject[]>
   /** Returns the usable grants that may approve a held request. Does not compare parameters and rules. */

@@ -42,10 +42,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
     return isKnown
   }
 
-  /**
-   * Returns the time until which the token works according to the Secret; null when the Secret states no time or an
-   * invalid time.
-   */
+  /** Returns the time until which the token works; null when the Secret does not state a valid time in the future. */
   async function openUntil(): Promise<string | null> {
     const parsed = Secret.safeParse(await kube.get(path))
     if (!parsed.success) return null

@@ -115,8 +115,8 @@ async function importAll(q: Query, deps: BundleDeps, by: Actor, input: ImportInp
     if (row.enabled) enabledCount++
   })
   const kept = new Set(skipped?.policies)
-  // If an import enables a policy or skips an unchanged default policy, it disables the other unedited
-  // default policies. The skipped default policies stay enabled.
+  // If an import enables a policy or skips an unchanged default policy, the import disables the other unedited default
+  // policies. The skipped default policies stay enabled.
   const isReplacing = enabledCount > 0 || defaults.some(({ name }) => kept.has(name))
   const replaced = isReplacing ? defaults.filter(({ name }) => !kept.has(name)) : []
   for (const row of replaced) await disablePolicy(q, by, row)

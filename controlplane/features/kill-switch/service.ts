@@ -63,8 +63,8 @@ export type KillChange = {
   /** Namespaces in which the caller has the right. The reply names no objects of other namespaces. Default: `all`. */
   readonly namespaces?: Namespaces
   /**
-   * Id that a gateway gave to the kill switch that it forwards. A repeated call has the same id, and does not
-   * activate the kill switch again after it was lifted.
+   * Id that a gateway gave to the kill switch that it forwards. A repeated call has the same id, and does not activate
+   * the kill switch again after a lift.
    */
   readonly own?: ForwardedKill | undefined
 }
@@ -130,7 +130,7 @@ const YOUNG_MS = 10 * 60_000
 const NO_REASON = 'no reason given'
 /**
  * Actor in the audit event of a kill switch that this replica adopted from a gateway or another replica, or restored
- * after the database lost it. This replica does not have the name of the user.
+ * after the database lost the kill switch. This replica does not have the name of the user.
  */
 const ADOPTED_FROM = {
   gateway: 'another replica',

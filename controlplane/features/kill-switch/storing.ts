@@ -25,8 +25,8 @@ export type KillStoring = {
   /** Returns the announcements by one caller and source that are not stored yet, oldest first. */
   pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
   /**
-   * Settles a kill switch that was lifted before it was stored, so that no replica stores it, and records its audit
-   * event. Never rejects.
+   * Settles a kill switch that was lifted before it was stored, so that no replica stores the kill switch later.
+   * Records the audit event of the kill switch. Never rejects.
    */
   settleLifted(announced: AnnouncedKill): Promise<void>
   /**
@@ -235,7 +235,7 @@ export async function auditActivated(
       reason,
       source,
       ...(isChecked ? {} : { checked: false }),
-      // `lifted` is set when the kill switch was lifted before it was stored. It was then in force only on
+      // `lifted` is set when the kill switch was lifted before it was stored. Such a kill switch was in force only on
       // the gateways that are connected to one replica.
       ...(isLifted ? { lifted: true } : {}),
     },

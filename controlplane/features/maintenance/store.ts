@@ -87,8 +87,8 @@ export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
 }
 
 /**
- * Deletes execution orders and results that are older than 5 minutes, even if no replica took them. Results must not
- * stay in the database, because they contain responses of upstreams.
+ * Deletes orders to execute an action, and results of executions, that are older than 5 minutes, even if no replica
+ * took them. Results must not stay in the database, because they contain responses of upstreams.
  */
 export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   const where = "created_at < now() - interval '5 minutes'"
@@ -232,7 +232,7 @@ const MAX_HANDLES_OF_AGENT = 100_000
 
 const HANDLE_DAYS = 90
 
-/** Deletes handles that are older than 90 days, and the oldest handles of an agent beyond 100,000. */
+/** Deletes provider handles that are older than 90 days, and the oldest provider handles of an agent beyond 100,000. */
 export const deleteOldHandles: DeleteBatch = async (q, limit) => {
   const old = await q.query(
     `delete from provider_handles where ctid = any(array(

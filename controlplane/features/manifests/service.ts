@@ -262,7 +262,7 @@ async function putOne(
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
   if (known === undefined || !isSameRow(context.keyring, known, row)) context.objects.put(row)
-  // The time of a claim decides between Connectors with the same host, so a changed time counts as a change of the
+  // The time of a host claim decides between Connectors with the same host, so a changed time counts as a change of the
   // object.
   const isClaimedAnew = !isDeepStrictEqual(known?.stored.claims, row.stored.claims)
   return { row, known, isChanged: applied.changed || isClaimedAnew }

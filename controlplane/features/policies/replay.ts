@@ -149,7 +149,7 @@ function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) 
 
 /**
  * Returns the draft with the tier (platform, gateway or guest) and the agents of the policy that the draft replaces.
- * Tier and agents come from the binding of the policy and not from its text.
+ * Tier and agents depend on the Gateways and the owner of the policy and not on its text.
  */
 function inPlaceOf(present: CompiledPolicy | undefined, draft: CompiledPolicy): CompiledPolicy {
   if (present === undefined) return draft

@@ -122,8 +122,8 @@ async function withoutForeign(
 }
 
 async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
-  // The upload of records of execution orders causes no audit events. The replica that sent the order writes
-  // the events of the result.
+  // Some records are of actions that a replica ordered a gateway to execute. Their upload causes no audit events,
+  // because the replica that sent the order writes the events of the result.
   const eventful = records.filter((record) => record.act_id !== null && record.transport !== 'order')
   if (eventful.length === 0) return
   const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))

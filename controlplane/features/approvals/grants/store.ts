@@ -222,7 +222,7 @@ export async function findGrantIdsOf(q: Query, approvalId: string): Promise<read
   return rows.map(({ id }) => id)
 }
 
-/** Revokes a grant. Returns undefined when it is revoked already. */
+/** Revokes a grant. Returns undefined when the grant is revoked already. */
 export async function revokeGrant(q: Query, id: string, by: string): Promise<GrantRow | undefined> {
   const { rows } = await q.query<GrantRow>(
     `update permission_grants set revoked_at = clock_timestamp(), revoked_by = $2
@@ -234,7 +234,8 @@ export async function revokeGrant(q: Query, id: string, by: string): Promise<Gra
 
 /**
  * Returns the ids of the approved holds that the grant released and that no request has used yet. Locks these rows
- * until the transaction ends. `windowS`: seconds after its release in which a hold can be used.
+ * until the transaction ends. `windowS`: number of seconds after the release of a hold in which a request can use the
+ * hold.
  */
 export async function lockUnspentHolds(q: Query, id: string, windowS: number): Promise<readonly string[]> {
   const { rows } = await q.query<{ id: string }>(
@@ -267,7 +268,7 @@ export async function listShownGrants(q: Query): Promise<readonly ShownGrant[]> 
   return rows
 }
 
-/** Returns the grant that a Permission of the cluster shows, whether it is active or not. */
+/** Returns the grant that a Permission of the cluster shows. Includes inactive grants. */
 export async function findGrantOfObject(
   q: Query,
   { namespace, name }: { readonly namespace: string; readonly name: string },

@@ -113,7 +113,10 @@ export function pendingDetails(row: ApprovalRow, body: HoldBody) {
   }
 }
 
-/** Returns the detail that distinguishes the audit events of an access request from those of a held request. */
+/**
+ * Returns the detail that marks the audit events of an access request, by which an agent asks for a permission. Returns
+ * no detail for a held request.
+ */
 export function accessDetails({ access_request }: HoldBody): { readonly access_request?: true } {
   return access_request === true ? { access_request } : {}
 }

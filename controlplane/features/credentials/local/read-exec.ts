@@ -61,7 +61,7 @@ function environmentOf({ env }: ExecSourceSpec, environment: Environment): NodeJ
   })
   return {
     ...Object.fromEntries(inherited),
-    // A command must not be found by a relative entry of PATH, because an agent may write to that folder.
+    // A command must not be found in a relative folder of PATH, because an agent may write to that folder.
     PATH: (environment['PATH'] ?? '').split(':').filter(isAbsolute).join(':'),
     KUBERNETES_EXEC_INFO: JSON.stringify({
       apiVersion: API_VERSION,

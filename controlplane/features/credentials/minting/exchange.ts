@@ -38,7 +38,8 @@ const UNREADABLE =
 const ACTOR = systemActor('installation')
 
 /**
- * Stored secret of a Connector; null when it cannot be decrypted. `hash` changes with the specification and the secret.
+ * Stored secret of a Connector and its hash. `secret`: null when the secret cannot be decrypted. `hash`: changes with
+ * the specification and the secret.
  */
 export type Source = { readonly secret: string | null; readonly hash: string }
 
