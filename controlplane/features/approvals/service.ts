@@ -90,9 +90,9 @@ export type Approvals = {
     left: { readonly binding: string; readonly asker: string },
   ): Promise<void>
   /**
-   * Records an answer. The approval stays pending until every required set has an answer; one denial ends it. Throws
-   * `not_found`, `conflict` (ended, or already answered by this user), `gone` (expired), `forbidden` (not in a required
-   * group).
+   * Records an answer. The approval stays pending until every required set has an answer; one denial ends the approval.
+   * Throws `not_found`, `conflict` (ended, or already answered by this user), `gone` (expired), `forbidden` (not in a
+   * required group).
    */
   respond(answer: Respond): Promise<Response>
   /**

@@ -28,8 +28,8 @@ export type Identities = Identify & {
 const MAX_PRELOADED = 5_000
 
 /**
- * Creates the authentication by session id, key or token. Suspended users, suspended agents and revoked agents are not
- * authenticated.
+ * Creates the functions that authenticate callers by session id, key or token. Suspended users, suspended agents and
+ * revoked agents are not authenticated.
  */
 export function createIdentities({
   db,

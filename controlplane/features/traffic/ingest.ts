@@ -101,7 +101,7 @@ function isTooNew({ agent, time }: TrafficRecord, endOf: ReadonlyMap<string, num
   return end !== null && Date.parse(time) > end
 }
 
-/** Removes action ids and approval ids that belong to another agent from the records. */
+/** Removes from the records the action ids and approval ids that belong to another agent. */
 async function withoutForeign(
   q: Query,
   records: readonly TrafficRecord[],

@@ -45,9 +45,8 @@ export type ReviewUse = {
    */
   readonly survivesSilence?: boolean
   /**
-   * Maximum age in milliseconds of a cached review that an urgent call accepts. The call is urgent if this field is
-   * set: when the API server does not answer within `URGENT_MS`, a cached successful review up to this age is
-   * accepted.
+   * Marks the call as urgent, so that it does not wait for the API server longer than `URGENT_MS`. After this time, a
+   * cached successful review is accepted up to this age in milliseconds.
    */
   readonly urgentMaxAgeMs?: number
 }

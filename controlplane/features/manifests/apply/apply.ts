@@ -95,9 +95,9 @@ async function refuse(
 }
 
 /**
- * Applies objects again that a change affects: objects that reference a Gateway whose admission rules
- * changed, and refused Connectors that may get a host of a changed Connector. `changed` contains each row in
- * its new and its old version. Returns true when the configuration in force changed.
+ * Applies again the objects that a change affects: objects that reference a Gateway whose admission rules changed, and
+ * refused Connectors that may get a host of a changed Connector. `changed` contains each row in its new and its old
+ * version. Returns true when the configuration in force changed.
  */
 export async function applyOthers(context: ApplyContext, changed: readonly ManifestRow[]): Promise<boolean> {
   const { objects, reads } = context
