@@ -183,8 +183,8 @@ export async function purgeAudit(
 }
 
 /**
- * Drops the traffic log of all UTC days before `firstKept` (`YYYY-MM-DD`) and its roll-ups. Returns the number of dropped
- * records. Throws when readers hold the lock of the traffic log at each of 50 attempts within 15 s.
+ * Drops the traffic log of all UTC days before `firstKept` (`YYYY-MM-DD`) and its roll-ups. Returns the number of
+ * dropped records. Throws when readers hold the lock of the traffic log at each of 50 attempts within 15 s.
  */
 export async function dropOldTraffic(q: Query, firstKept: string): Promise<number> {
   await q.query(PART_LIMIT)

@@ -28,8 +28,8 @@ export type ExchangeDeps = {
 const TOO_SHORT =
   'The source issued a token that is valid for less than 1 s. Raise the lifetime of its tokens, and compare the clock of the source with that of the control plane.'
 /**
- * Message in place of the message of a failure that may contain parts of a secret. Gateways and pages must not show
- * such a message.
+ * Shown by gateways and pages in place of the message of an unexpected error, because that message may contain parts of
+ * a secret.
  */
 const UNEXPECTED =
   'The control plane could not exchange the stored secret. Its log has the reason. The exchange is tried again.'
