@@ -23,8 +23,9 @@ const MAX_PAGE = 8 * 1024 * 1024
 const SHOWN_STATUS = `case when status = 'pending' and expires_at <= clock_timestamp() then 'expired' else status end`
 
 /**
- * Returns approvals, newest first, and the total number of matches. Only the unfiltered list contains abandoned pending
- * approvals. Returns fewer than `limit` rows when cards are large, but at least one.
+ * Returns approvals, newest first, and the total number of matches. Pending approvals that are abandoned, because their
+ * clients have disconnected, are only in the unfiltered list. Returns fewer than `limit` rows when cards are large, but
+ * at least one.
  */
 export async function listApprovals(
   q: ScopedQuery,

@@ -8,8 +8,8 @@ import { hasOwner } from '../users/rows.ts'
 export type ApprovalsMode = 'session' | 'token'
 
 /**
- * Creates the check whether the machine tokens of this installation are restricted. In the mode `session`, machine
- * tokens are restricted once an owner exists, and always for operations that give access.
+ * Creates the function that resolves whether tokens that identify no user, such as the CLI token, are restricted. In
+ * the mode `session`, these tokens are restricted once an owner exists, and always for operations that give access.
  */
 export function createTokenRestriction(
   db: Db,

@@ -46,9 +46,9 @@ export type CardFacts = InstanceFact & {
    * of gateways of older versions.
    */
   readonly pins?: readonly PinView[] | undefined
-  /** Rules that hold the request; absent if no grant can cover it, and on cards of older versions. */
+  /** Rules that hold the request; absent if no grant can cover the request, and on cards of older versions. */
   readonly held_by?: HeldBy
-  /** True for an access request, which is opened without a held request. */
+  /** True for an access request, by which an agent asks for a permission without a held request. */
   readonly access_request?: boolean
 }
 
@@ -65,7 +65,7 @@ export type StoredAnswer = {
   readonly by: string
   readonly approved: boolean
   readonly sets: readonly number[]
-  /** Groups of these sets for which the approver answered. */
+  /** Approver groups in the sets of `sets` for which the approver answered. */
   readonly groups: readonly string[]
   readonly via: string
   readonly note: string | null

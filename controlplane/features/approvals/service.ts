@@ -35,8 +35,8 @@ export type ApprovalsDeps = {
   /** Resolves whether RBAC of the cluster lets an approver group answer. Absent outside a cluster. */
   readonly clusterGroups?: ClusterGroups | undefined
   /**
-   * Confirms that the approver of an earlier answer still has the right to give it: before an approving answer, and
-   * before a grant releases a hold. Default: answers count without a confirmation.
+   * Resolves whether the approver of an earlier answer still has the right to answer. Called before an approving answer
+   * is stored, and before a grant releases a hold. Default: answers count without a confirmation.
    */
   readonly confirmAnswer?: ConfirmAnswer | undefined
   /** Returns the kill switches that were already broadcast to gateways but are not stored in the database yet. */
@@ -44,7 +44,7 @@ export type ApprovalsDeps = {
   /** Namespaces of the platform team, whose policies permit no grants. */
   readonly platformNamespaces: ReadonlySet<string>
   readonly executions: HeldExecutions
-  /** Cancels the action of a withdrawn approval. Without it, approvals of actions cannot be withdrawn. */
+  /** Cancels the action of a withdrawn approval. Without this function, approvals of actions cannot be withdrawn. */
   readonly cancelAction?: CancelApprovedAction | undefined
   /**
    * Called in the transaction that ends an approval by an answer or by expiry. Updates the action request of the
@@ -90,9 +90,9 @@ export type Approvals = {
     left: { readonly binding: string; readonly asker: string },
   ): Promise<void>
   /**
-   * Records an answer. The approval stays pending until every required set has an answer; one denial ends it. Throws
-   * `not_found`, `conflict` (ended, or already answered by this user), `gone` (expired), `forbidden` (not in a required
-   * group).
+   * Records an answer. The approval stays pending until every required set has an answer; one denial ends the approval.
+   * Throws `not_found`, `conflict` (ended, or already answered by this user), `gone` (expired), `forbidden` (not in a
+   * required group).
    */
   respond(answer: Respond): Promise<Response>
   /**
@@ -109,8 +109,8 @@ export type Approvals = {
   /** Lists the grants of agents in the given namespaces. */
   grants(namespaces: Namespaces): Promise<readonly GrantRow[]>
   /**
-   * Returns the active grants of Gateways of the cluster. Each grant has the form of the Permission that shows it in
-   * the cluster.
+   * Returns the active grants of Gateways of the cluster. Each grant has the form of the Permission that shows the
+   * grant in the cluster.
    */
   grantObjects(): Promise<readonly GrantObject[]>
   /** Returns the usable grants that may approve a held request. Does not compare parameters and rules. */

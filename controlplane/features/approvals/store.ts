@@ -116,8 +116,8 @@ export async function lockApproval(q: Query, id: string): Promise<ApprovalRow | 
 }
 
 /**
- * Marks an approved hold as used by the bound request. Returns true exactly once per hold, and only while its approvers
- * still have the right to answer.
+ * Marks an approved hold as used by the request with this binding (hash of the request). Returns true exactly once per
+ * hold, and only while its approvers still have the right to answer.
  */
 export async function spendHold(
   q: Query,

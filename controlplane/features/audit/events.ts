@@ -55,8 +55,8 @@ export function storedEvent({
 }
 
 /**
- * Returns the namespace of an event, from its manifest object, Gateway or scope. If the event has an agent, readers use
- * the namespace of the agent instead.
+ * Returns the namespace of an event, from its manifest object, Gateway or scope. If the event has an agent, queries of
+ * the audit log use the namespace of the agent instead.
  */
 function namespaceIn({ gateway, scope }: AuditEvent['details'], manifest: string | undefined): string | null {
   if (manifest !== undefined) return namespaceOf(manifest) || null

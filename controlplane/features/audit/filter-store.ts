@@ -12,7 +12,7 @@ export type AuditConditions = {
   readonly values: readonly unknown[]
 }
 
-/** Types that the index `audit_type` omits, because every governed request can cause such an event. */
+/** Event types that the index `audit_type` omits, because every governed request can cause an event of such a type. */
 const FREQUENT: ReadonlySet<string> = new Set([
   'action.requested',
   'action.allowed',
@@ -56,9 +56,9 @@ export function auditConditions(orgId: string, filter: AuditFilter, before: numb
 }
 
 /**
- * SQL expressions for the ids that bound a period of time. Ids follow the times of events only approximately: an event
- * has the time at which its transaction began and gets its id later, and the clock may be corrected. A margin of an
- * hour covers both differences.
+ * SQL expressions for the first and the last id of a period of time. Ids follow the times of events only approximately:
+ * an event has the time at which its transaction began and gets its id later, and the clock may be corrected. A margin
+ * of an hour covers both differences.
  */
 const LAST_BEFORE = (time: string) => `coalesce((select id from audit_events
   where org_id = $1 and created_at < ${time}::timestamptz - interval '1 hour' order by created_at desc limit 1), 0)`

@@ -44,9 +44,9 @@ export async function searchAudit(
   const maxPlace = `$${values.length + 2}::bigint`
   const rows = await q.rows<FoundRow>(given, (within) => {
     const events = `from audit_events e where ${[...indexed, within.namespace('e.namespace')].join(' and ')}`
-    // The limit of a search is in the inner query, because PostgreSQL plans the input of a window function for all rows.
-    // The value of this limit comes from a subquery, so that the planner does not know the value. With a known limit, the
-    // planner sorts all rows when it expects fewer rows than the limit.
+    // The limit of a search is in the inner query, because PostgreSQL plans the input of a window function for all
+    // rows. The value of this limit comes from a subquery, so that the planner does not know the value. With a known
+    // limit, the planner sorts all rows when it expects fewer rows than the limit.
     const read = isSearch
       ? `select e.*, (${searched.join(' and ')}) is true as "isFound", row_number() over (order by e.id desc) = ${maxPlace} as "isEnd"
            from (select e.* ${events} order by e.id desc limit (select ${maxPlace})) e order by e.id desc`

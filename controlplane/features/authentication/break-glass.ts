@@ -27,14 +27,14 @@ const CLOCK_SKEW_MS = 60_000
 
 /**
  * Creates the check of the owner's token (break glass) of an installation in a cluster. After the first sign-in of an
- * admin, the token works only until the time in an entry of its Secret. A user who may update the Secret can therefore
- * reopen the token, without a rollout.
+ * admin, the token works only until the time that the token's Secret states. A user who may update the Secret can
+ * therefore reopen the token, without a rollout.
  */
 export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   const { db, orgId, kube, secret, nowMs } = deps
   const path = `/api/v1/namespaces/${secret.namespace}/secrets/${secret.name}`
-  // The result is cached until the process ends. The removal of the last admin does not reopen the token;
-  // only an entry of the Secret does.
+  // The result is cached until the process ends. The removal of the last admin does not reopen the token; only a time
+  // in the Secret does.
   let isKnown = false
 
   async function isInUse(): Promise<boolean> {
@@ -42,7 +42,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
     return isKnown
   }
 
-  /** Returns the time until which the Secret opens the token; null while the token is closed. */
+  /** Returns the time until which the token works; null when the Secret does not state a valid time in the future. */
   async function openUntil(): Promise<string | null> {
     const parsed = Secret.safeParse(await kube.get(path))
     if (!parsed.success) return null

@@ -4,8 +4,9 @@ import { networkOf } from '../sessions/attempts.ts'
 import { SESSION_LIFE } from '../sessions/rows.ts'
 
 /**
- * Resolves the principals of secrets from the database. Omits secrets without an active principal. `turn`: name of a
- * queue. Each queue is first in, first out. The queues take turns, so that no queue delays the others.
+ * Reads from the database the principals that own the presented secrets (session ids, keys or tokens). Omits secrets
+ * without an active principal. `turn`: name of a queue. Each queue is first in, first out. The queues take turns, so
+ * that no queue delays the others.
  */
 export type Lookup<T> = (secrets: readonly string[], turn: string) => Promise<ReadonlyMap<string, T>>
 
@@ -19,18 +20,20 @@ export type Answers<T> = {
 }
 
 /**
- * Resolves secrets from the database. Rejects when the database does not answer. `isUrgent`: when the database does not
- * answer within `URGENT_MS`, resolves from the cache, or rejects when the cache has no entry.
+ * Resolves the principals of secrets from the database. Rejects when the database does not answer. `isUrgent`: when the
+ * database does not answer within `URGENT_MS`, resolves from the cache, or rejects when the cache does not contain the
+ * secrets.
  */
 export type RecentAnswers<T> = {
   (
     secrets: readonly string[],
     isUrgent: boolean,
-    /** IP address of the caller. The network of the address selects the queue for the look-up of an unknown secret. */
+    /** IP address of the caller. Its network (address prefix) selects the queue for the query of an unknown secret. */
     address?: string,
   ): Promise<Answers<T>>
   /**
-   * Caches values that were read from the database, by the SHA-256 of their secrets. Does not replace newer entries.
+   * Caches values that were read from the database, by the SHA-256 of their secrets. Does not replace a newer cached
+   * value.
    */
   remember(read: readonly Preloaded<T>[]): void
 }
@@ -48,8 +51,9 @@ const MEMORY_MS = SESSION_LIFE.idleHours * 3_600_000
 const MAX_REMEMBERED = 10_000
 
 /**
- * Caches the principals of recently used secrets on this replica, so that kill switches and their acknowledgements do
- * not depend on the database. The cache contains hashes of secrets and no secrets. `nowMs`: monotonic clock.
+ * Caches the principals of recently presented secrets (session ids, keys or tokens) on this replica, so that kill
+ * switches and their acknowledgements do not depend on the database. The cache contains hashes of secrets and no
+ * secrets. `nowMs`: monotonic clock.
  */
 export function createRecentAnswers<T>(
   lookup: Lookup<T>,
@@ -58,8 +62,8 @@ export function createRecentAnswers<T>(
   const recent = new Map<string, { readonly value: T; readonly atMs: number }>()
 
   /**
-   * Returns the queue for the look-up. A cached secret has a queue of its own. All other callers share the queue of
-   * their network.
+   * Returns the queue for the database query. A cached secret has a queue of its own. All other callers of one network
+   * (address prefix) share a queue.
    */
   function turnOf(keys: readonly string[], address: string): string {
     const known = keys.find((key) => recent.has(key))

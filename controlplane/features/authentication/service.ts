@@ -28,8 +28,8 @@ export type Identities = Identify & {
 const MAX_PRELOADED = 5_000
 
 /**
- * Creates the authentication by session id, key or token. Suspended users, suspended agents and revoked agents are not
- * authenticated.
+ * Creates the functions that authenticate callers by session id, key or token. Suspended users, suspended agents and
+ * revoked agents are not authenticated.
  */
 export function createIdentities({
   db,
@@ -132,9 +132,10 @@ const RANKS = ['viewer', 'member', 'admin', 'owner']
 type KnownSession = readonly [id: string, row: SessionUser]
 
 /**
- * Chooses among several session cookies of one request: the session whose page secret the request contains, otherwise
- * the session with the highest role, otherwise the oldest session. The choice is necessary because a server on
- * another port of the same host can set a cookie, which must not replace the user's session.
+ * Chooses among several session cookies of one request: the session whose page secret (sent by a dashboard page in a
+ * header) is in the request, otherwise the session with the highest role, otherwise the oldest session. The choice is
+ * necessary because a server on another port of the same host can set a cookie, which must not replace the user's
+ * session.
  */
 function chooseSession(sessions: readonly KnownSession[], pageSecret: string | undefined) {
   const own = sessions.find(([, row]) => isPageOf(row, pageSecret))

@@ -144,8 +144,8 @@ async function userOf(deps: ChatAnswersDeps, click: Click): Promise<UserRow> {
 }
 
 /**
- * Resolves the user with groups that the identity provider confirmed within the last five minutes. A session has the
- * same limit.
+ * Resolves the current row of the user. The identity provider must have confirmed the user within the last five
+ * minutes, as for a session.
  */
 async function confirmedUser({ db, confirmAccess }: ChatAnswersDeps, user: UserRow): Promise<UserRow> {
   const asked = confirmAccess({ id: user.id, identity: await identityState(db, user.id) })

@@ -31,8 +31,8 @@ export function createAgentCommands(
 }
 
 /**
- * Returns the agent with this name, or creates the agent when it does not exist. Binds the agent to this gateway if it
- * is bound to no gateway.
+ * Returns the agent with this name, or creates the agent when it does not exist. An agent without a gateway is bound to
+ * this gateway.
  */
 async function register(
   q: Query,
@@ -93,7 +93,7 @@ async function create(
 
 /**
  * Throws `conflict` or `forbidden` when the given id or key does not belong to the agent. Otherwise a caller could
- * register a port under the name of another agent.
+ * register under the name of another agent.
  */
 function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): void {
   if (agent_id !== undefined && agent_id !== row.id) {

@@ -24,7 +24,10 @@ export type NewConnector = {
   readonly bodies?: 'opaque' | undefined
 }
 
-/** Converts the input to the spec of a connector. Throws `validation` with the fields of the request under `path`. */
+/**
+ * Converts the input to the spec of a connector. Throws `validation` with the names of the invalid fields; each name
+ * begins with `path`.
+ */
 export function connectorSpec(input: NewConnector, path: string): ConnectorSpec {
   const authType = input.auth_type ?? (input.header === undefined ? undefined : 'header')
   const header = input.header === undefined ? {} : { header: input.header }
@@ -61,8 +64,8 @@ const PLAINTEXT_BASE_URL =
   'is plain http, so the credential would cross the network in clear text; use https, or set allow_plaintext_credential: true'
 
 /**
- * Returns the URL of the upstream. The URL is set when the connector has a base URL and other domains, which are
- * further names of the same instance; otherwise the result is empty.
+ * Returns the URL of the upstream. The result has a URL only when the connector has a base URL and other domains, which
+ * are further names of the same instance.
  */
 function upstreamOf({ domains = [], base_url }: NewConnector): { url?: string } {
   const base = base_url === undefined ? null : URL.parse(base_url)

@@ -17,8 +17,8 @@ export type ConnectorRow = {
   /** Ids of the gateways that the connector serves; empty when it serves every gateway of the installation. */
   readonly gatewayIds: readonly string[]
   /**
-   * Domains of the spec that the connector does not govern because another connector does, in lower case, by the id
-   * of the Gateway.
+   * Domains of the spec that another connector governs instead of this connector, by the id of the Gateway. The domains
+   * are in lower case.
    */
   readonly lostDomains: Readonly<Record<string, readonly string[]>>
   readonly spec: ConnectorSpec
@@ -38,7 +38,8 @@ export const COLUMNS = `id, org_id as "orgId", name, type, gateway_ids as "gatew
 
 /**
  * SQL order of connectors that claim the same host: connectors with a credential first, then connectors of manifests
- * before those of the API. A connector without a credential may be a manifest whose Secret does not exist yet.
+ * before those of the API. A connector may be without a credential because the Secret that its manifest names does not
+ * exist yet.
  */
 const ORDER = "(credential is null), (source = 'api'), name"
 

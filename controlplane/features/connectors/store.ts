@@ -12,8 +12,8 @@ export type ConnectorInput = Omit<
 > & {
   readonly origin?: RowOrigin | null
   /**
-   * Domains of the spec that the connector does not govern because another connector does, by the id of the Gateway.
-   * Default: none.
+   * Domains of the spec that another connector governs instead of this connector, by the id of the Gateway. Default:
+   * none.
    */
   readonly lostDomains?: ConnectorRow['lostDomains']
   readonly credential: Sealed | null | undefined
@@ -63,9 +63,9 @@ export async function setCredential(q: Query, id: string, credential: Sealed | n
 }
 
 /**
- * Deletes the short-lived secrets and the refresh tokens of those Connectors in the list that no longer have a source
- * of short-lived secrets or a stored secret. Must be called in the transaction that writes the Connectors, after the
- * write.
+ * Deletes the short-lived secrets and the refresh tokens of the listed Connectors that no longer mint: Connectors
+ * without a source of short-lived secrets, and Connectors without a stored secret. Must be called in the transaction
+ * that writes the Connectors, after the write.
  */
 export async function deleteUnminted(q: Query, ids: readonly string[]): Promise<void> {
   await q.query(

@@ -13,10 +13,9 @@ type Refused = {
 }
 
 /**
- * Requests the replacement of a short-lived secret that an upstream refused. Returns true when another secret
- * is available or being minted. A secret is replaced only after a minimum age, which limits the rate of
- * exchanges over all gateways; the minimum age grows with successive refusals. A failed exchange keeps its
- * back-off.
+ * Requests the replacement of a short-lived secret that an upstream refused. Returns true when another secret is
+ * available or being minted. A secret is replaced only after a minimum age, which limits the rate of mintings over all
+ * gateways; the minimum age grows with successive refusals. After a failed minting, the back-off stays in force.
  */
 export function refreshRefused(
   { db, orgId }: { readonly db: Db; readonly orgId: string },

@@ -37,7 +37,7 @@ export async function readCredential(
 export type MintedRow = {
   readonly connectorId: string
   readonly sourceHash: string | null
-  /** Number of secrets that were minted for the Connector. It identifies the current secret. */
+  /** Number of secrets that were minted for the Connector. The number identifies the current secret. */
   readonly serial: number
   readonly secret: Sealed | null
   readonly rotated: Sealed | null
@@ -46,9 +46,9 @@ export type MintedRow = {
   readonly failures: number
   readonly error: string | null
   readonly failedAt: Date | null
-  /** Milliseconds until the next exchange is due, by the clock of the database; negative when it is overdue. */
+  /** Milliseconds until the next minting is due, by the clock of the database; negative when the minting is overdue. */
   readonly dueInMs: number
-  /** Milliseconds until the claim of the row expires. While positive, an exchange may be in flight. */
+  /** Milliseconds until the claim of the row expires. While positive, the secret may be being minted. */
   readonly claimedMs: number
 }
 
@@ -63,7 +63,7 @@ export async function listMinted(q: Query): Promise<ReadonlyMap<string, MintedRo
   return new Map(rows.map((row) => [row.connectorId, row]))
 }
 
-/** Returns the state of the short-lived secret of a Connector; undefined before its first exchange. */
+/** Returns the state of the short-lived secret of a Connector; undefined before the first minting. */
 export async function getMinted(q: Query, connectorId: string): Promise<MintedRow | undefined> {
   const { rows } = await q.query<MintedRow>(
     `select ${MINTED_COLUMNS} from minted_credentials where connector_id = $1`,

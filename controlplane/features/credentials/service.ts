@@ -22,7 +22,7 @@ export type CredentialsDeps = ApprovalsBotDeps &
   TestDeps & {
     readonly db: Db
     /**
-     * Runs `change`, and applies the Connectors whose manifests name the credential in the same transaction. See
+     * Runs `change`, and in the same transaction applies the Connectors whose manifests name the credential. See
      * `Manifests.credentialChanged`.
      */
     readonly manifests: {
@@ -117,8 +117,8 @@ export function createCredentials(deps: CredentialsDeps): Credentials {
 }
 
 /**
- * Target of a change: an entry of the encrypted store, or the credential of a Connector that was created
- * through the API.
+ * Target of a change: a credential in the encrypted store, or the credential of a Connector that was created through
+ * the API.
  */
 type Target = {
   readonly name: string
@@ -146,7 +146,7 @@ async function change(
   const { db, orgId } = deps
   let target = found
   const apply = async (q: Query) => {
-    // A manifest may have defined or removed a Connector of this name since the look-up above.
+    // A manifest may have defined or removed a Connector of this name since `found` was read.
     target = await find(deps, q, given)
     if (target.kind !== found.kind || target.name !== found.name) throw changedMeanwhile(given)
     await write(q, target)
@@ -162,8 +162,8 @@ async function change(
 }
 
 /**
- * Returns the target of a credential or Connector name. An unknown name becomes an entry of the encrypted store. Throws
- * `conflict` with the remedy for a Connector whose manifest names another source.
+ * Returns the target of a credential or Connector name. An unknown name means a new credential in the encrypted store.
+ * Throws `conflict` with the remedy for a Connector whose manifest names another source.
  */
 function targetOf(rows: readonly ConnectorRow[], stored: readonly string[], given: string): Target {
   const named = (vault: string): Target => ({

@@ -37,7 +37,7 @@ export type BundleItem<T> =
   | { readonly name: string; readonly value: T }
   | { readonly name: string; readonly error: string }
 
-/** `gateways`: names of the gateways to which the policy is bound; a policy without names applies to all gateways. */
+/** `gateways`: names of the gateways to which the policy applies; empty or absent for a policy of all gateways. */
 type PolicyOfBundle = NewPolicy & Pick<ImportedPolicy, 'gateways'>
 
 export type ImportInput = {
@@ -115,8 +115,8 @@ async function importAll(q: Query, deps: BundleDeps, by: Actor, input: ImportInp
     if (row.enabled) enabledCount++
   })
   const kept = new Set(skipped?.policies)
-  // If an import enables a policy or skips an unchanged default policy, it disables the other unedited
-  // default policies. The skipped default policies stay enabled.
+  // If an import enables a policy or skips an unchanged default policy, the import disables the other unedited default
+  // policies. The skipped default policies stay enabled.
   const isReplacing = enabledCount > 0 || defaults.some(({ name }) => kept.has(name))
   const replaced = isReplacing ? defaults.filter(({ name }) => !kept.has(name)) : []
   for (const row of replaced) await disablePolicy(q, by, row)
@@ -170,8 +170,8 @@ async function previewOf(q: Query, { agents, policies }: ImportInput): Promise<I
 }
 
 /**
- * Resolves the name of a gateway to its id. Throws when the gateway does not exist: without the binding, the policy
- * would apply to all gateways.
+ * Resolves the name of a gateway to its id. Throws when the gateway does not exist, because a policy without its
+ * gateway would apply to all gateways.
  */
 async function gatewayId(q: Query, name: string): Promise<string> {
   const row = await findGatewayByName(q, name)

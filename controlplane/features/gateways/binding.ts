@@ -30,7 +30,7 @@ export type Binding = {
    * `namespace/name`. The list may contain Gateways that do not exist.
    */
   readonly bound: readonly string[]
-  /** Reasons for the unresolved Gateway references. `problem` is the problem of the first reference. */
+  /** Reasons for the unresolved Gateway references. `problem` belongs to the first of these references. */
   readonly reasons: readonly string[]
   readonly problem: BindingProblem | null
 }

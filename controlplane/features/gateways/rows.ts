@@ -32,7 +32,7 @@ export async function listGateways(q: Query): Promise<readonly GatewayRow[]> {
   return rows.map(withDefaults)
 }
 
-/** The fields of a Gateway that determine which objects of other namespaces it admits. */
+/** The fields of a Gateway that determine which objects of other namespaces the Gateway admits. */
 export type BindableGateway = Pick<GatewayRow, 'id' | 'name'> & {
   readonly spec: Pick<GatewaySpec, 'allowedNamespaces'>
 }
@@ -44,7 +44,7 @@ export type GatewaySelection =
   | { readonly namespaces: readonly string[] }
 
 /**
- * Lists Gateways with the fields that determine which objects they admit. Lists all Gateways when there is no
+ * Lists Gateways with the fields that determine which objects each Gateway admits. Lists all Gateways when there is no
  * selection.
  */
 export async function listBindableGateways(

@@ -35,10 +35,10 @@ export function refuseForeign({ agents, records = [] }: Foreign): void {
 }
 
 /**
- * Checks that processes belong to the owner, and claims unknown processes for the owner. `isUrgent`: true to accept
- * expired cache entries, and to read the database for unknown processes only. Throws `forbidden` when a process
- * belongs to another owner; the field `refused` lists its id. Throws `rate_limited` when the owner has claimed too
- * many new ids.
+ * Checks that gateway processes belong to the owner (gateway or pod), and claims unknown processes for the owner.
+ * `isUrgent`: true to accept expired cache entries, and to read the database for unknown processes only. Throws
+ * `forbidden` when a process belongs to another owner; the field `refused` lists its id. Throws `rate_limited` when the
+ * owner has claimed too many new ids.
  */
 export type OwnProcesses = (
   owner: ProcessOwner,
@@ -47,9 +47,9 @@ export type OwnProcesses = (
 ) => Promise<void>
 
 /**
- * Time in milliseconds for which a cached owner is used without a database read. Ownership does not change while the
- * owner exists. The read is necessary only because it refreshes the database rows of running processes; rows that are
- * not refreshed are deleted.
+ * Time in milliseconds for which the cached owner of a gateway process is used without a database read. A process keeps
+ * its owner as long as the owner exists. The read is necessary only because it refreshes the database rows of running
+ * processes; rows that are not refreshed are deleted.
  */
 const TTL_MS = 3_600_000
 
@@ -111,9 +111,8 @@ export async function saveGateway(
 }
 
 /**
- * Removes a gateway in the caller's transaction, which records the event. A gateway with an enrolled process
- * keeps its row, because the row authenticates the process. The row gets the default spec, which denies all
- * requests.
+ * Removes a gateway in the caller's transaction. The caller records the event. A gateway with an enrolled process keeps
+ * its row, because the row authenticates the process. The row gets the default spec, which denies all requests.
  */
 export async function removeGateway(q: Query, row: GatewayRow): Promise<void> {
   if (row.tokenSha256 === null) return deleteGateway(q, row.id)

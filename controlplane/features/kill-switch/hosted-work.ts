@@ -39,8 +39,8 @@ export function hostedWorkState(
 }
 
 /**
- * Returns a sentence about hosted work that the reports of the gateways cannot list: work from before the start of
- * the gateways, discarded entries, and work without an id.
+ * Returns a sentence about hosted work that the reports of the gateways cannot list: work from before the start of the
+ * gateways, work that a gateway discarded from its limited list, and work without an id.
  */
 function noteOf(reports: readonly HostedWorkReport[]): string {
   const since = reports

@@ -37,8 +37,8 @@ export function createKillRelay({ killSwitch, nowMs = () => performance.now() }:
   }
   function remember(source: string, revision: number): void {
     const now = nowMs()
-    // Removes expired entries, which have no effect any more. The removal is necessary because a deleted object sends
-    // no report. The entries are in the order of their times.
+    // Removes expired revisions, which have no effect any more. The removal is necessary because a deleted object sends
+    // no report. The map contains the revisions in the order of their times.
     for (const [known, { at }] of newest) {
       if (now - at < MAX_REVISION_AGE_MS) break
       newest.delete(known)
@@ -85,8 +85,8 @@ function scopeOf(source: string, scope: string): string {
 }
 
 /**
- * Returns the acknowledgements of the slowest scope. Ignores scopes that match nothing, because no process acknowledges
- * them and `0 of 0` would hide the other scopes.
+ * Returns the acknowledgements of the scope with the fewest acknowledgements. Ignores scopes that match nothing,
+ * because no process acknowledges them and `0 of 0` would hide the other scopes.
  */
 function slowest(replies: readonly KillReply[]): KillRelayReply['acknowledged'] {
   const known = replies.filter((reply) => reply.nearest === undefined)

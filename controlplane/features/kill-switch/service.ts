@@ -36,8 +36,8 @@ export type KillWaits = {
   /** Time limit of the reply, in ms. */
   readonly answerMs: number
   /**
-   * Time limit in ms of the database look-up whether a repeated kill switch was already stored. When the look-up
-   * takes longer, a kill switch younger than `YOUNG_MS` is broadcast without its result.
+   * Time limit in ms of the database query that finds out whether a repeated kill switch was already stored. When the
+   * query takes longer, a kill switch younger than `YOUNG_MS` is broadcast without the result of the query.
    */
   readonly settledMs: number
 }
@@ -63,8 +63,8 @@ export type KillChange = {
   /** Namespaces in which the caller has the right. The reply names no objects of other namespaces. Default: `all`. */
   readonly namespaces?: Namespaces
   /**
-   * Id that a gateway gave to the kill switch that it forwards. A repeated call has the same id, and does not
-   * activate the kill switch again after it was lifted.
+   * Id that a gateway gave to the kill switch that it forwards. A repeated call has the same id, and does not activate
+   * the kill switch again after a lift.
    */
   readonly own?: ForwardedKill | undefined
 }
@@ -130,7 +130,7 @@ const YOUNG_MS = 10 * 60_000
 const NO_REASON = 'no reason given'
 /**
  * Actor in the audit event of a kill switch that this replica adopted from a gateway or another replica, or restored
- * after the database lost it. This replica does not have the name of the user.
+ * after the database lost the kill switch. This replica does not have the name of the user.
  */
 const ADOPTED_FROM = {
   gateway: 'another replica',
@@ -193,7 +193,7 @@ function namesIn(names: KillNames, namespaces: Namespaces): KillNames {
   }
 }
 
-/** Returns the fields of the reply that are present only in some cases. */
+/** Returns the optional fields of the reply. */
 function notes({ warning, order, released }: Done, acknowledged: KillAcks, unknown: UnknownScope | null) {
   const warnings = [warning, unknown?.warning].filter((text) => text !== undefined)
   return {

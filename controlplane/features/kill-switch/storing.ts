@@ -25,15 +25,15 @@ export type KillStoring = {
   /** Returns the announcements by one caller and source that are not stored yet, oldest first. */
   pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
   /**
-   * Settles a kill switch that was lifted before it was stored, so that no replica stores it, and records its audit
-   * event. Never rejects.
+   * Settles a kill switch that was lifted before it was stored, so that no replica stores the kill switch later.
+   * Records the audit event of the kill switch. Never rejects.
    */
   settleLifted(announced: AnnouncedKill): Promise<void>
   /**
-   * Lifts the kill switches that are stored or announced at the time of the call. A kill switch that is announced
-   * later stays in force, unless its id is `id`. The lift is one transaction. If the answer to the commit is lost,
-   * the next read of the kill state shows whether the lift took effect. Returns the sources whose kill switches were
-   * lifted.
+   * Lifts the kill switches that are stored or announced at the time of the call. A kill switch that is announced later
+   * stays in force, except the announcement with the id `change.id`. The lift is one transaction. If the answer to the
+   * commit is lost, the next read of the kill state shows whether the lift took effect. Returns the sources whose kill
+   * switches were lifted.
    */
   lift(change: KillLift): Promise<readonly string[]>
 }
@@ -235,7 +235,7 @@ export async function auditActivated(
       reason,
       source,
       ...(isChecked ? {} : { checked: false }),
-      // `lifted` is set when the kill switch was lifted before it was stored. It was then in force only on
+      // `lifted` is set when the kill switch was lifted before it was stored. Such a kill switch was in force only on
       // the gateways that are connected to one replica.
       ...(isLifted ? { lifted: true } : {}),
     },

@@ -96,8 +96,8 @@ async function gateway(deps: HealthDeps): Promise<void> {
   const url = await deps.gatewayUrl()
   if (url !== null) return probe(url, deps.resolve ?? resolveByDns)
   if (deps.connected().size > 0) return
-  // A Gateway without a token cannot connect. It is a manifest without a process, in an installation that only uses
-  // policies. The check must not fail because this Gateway is not connected.
+  // A Gateway without a token cannot connect. Such a Gateway has a manifest but no process, in an installation that
+  // only uses policies. The check must not fail because this Gateway is not connected.
   const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
   if (!canConnect) return
   throw new CheckFailure('unavailable')

@@ -9,7 +9,7 @@ import type { RecordDestination } from '../record-export/rows.ts'
 /** All values of one scrape. */
 export type MetricsState = {
   readonly counts: ActionCounts
-  /** Number of policies of manifests that were never in force, by owner: the platform team or tenants. */
+  /** Number of manifest policies that were never in force, by owner: the platform team or tenants. */
   readonly invalid: Readonly<Record<'platform' | 'tenant', number>>
   /** Newest version of the configuration. */
   readonly version: number

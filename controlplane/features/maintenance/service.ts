@@ -144,8 +144,8 @@ async function cleanUp(deps: RetentionDeps, by: Actor): Promise<CleanupReply> {
 }
 
 /**
- * Returns a deletion of rows older than the retention of the audit log, because an action is kept as long as its
- * audit events.
+ * Returns the function that runs `work` with the retention of the audit log. The function deletes nothing when events
+ * are kept for ever. Actions and approvals have this retention, because they are kept as long as their audit events.
  */
 function whenOld(
   { orgId, auditRetentionDays }: RetentionDeps,

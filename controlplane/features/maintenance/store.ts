@@ -53,8 +53,8 @@ export const deleteUsedNonces: DeleteBatch = (q, limit) => {
 const KEEP_ENDED = "interval '1 day'"
 
 /**
- * Deletes agents that ended at least a day ago, at most `limit`. A revoked or suspended agent stays, so that pods with
- * its name are still refused.
+ * Deletes at most `limit` agents whose workload and pods have ended, a day after the deletion of the last pod. A
+ * revoked or suspended agent stays, so that pods with its name are still refused.
  */
 export const deleteEndedAgents: DeleteBatch = async (q, limit) => {
   const { rowCount } = await q.query(
@@ -87,8 +87,8 @@ export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
 }
 
 /**
- * Deletes execution orders and results that are older than 5 minutes, even if no replica took them. Results must not
- * stay in the database, because they contain responses of upstreams.
+ * Deletes orders to execute an action, and results of executions, that are older than 5 minutes, even if no replica
+ * took them. Results must not stay in the database, because they contain responses of upstreams.
  */
 export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   const where = "created_at < now() - interval '5 minutes'"
@@ -183,8 +183,8 @@ export async function purgeAudit(
 }
 
 /**
- * Drops the traffic log of all UTC days before `firstKept` (`YYYY-MM-DD`) and its roll-ups. Returns the number of dropped
- * records. Throws when readers hold the lock of the traffic log at each of 50 attempts within 15 s.
+ * Drops the traffic log of all UTC days before `firstKept` (`YYYY-MM-DD`) and its roll-ups. Returns the number of
+ * dropped records. Throws when readers hold the lock of the traffic log at each of 50 attempts within 15 s.
  */
 export async function dropOldTraffic(q: Query, firstKept: string): Promise<number> {
   await q.query(PART_LIMIT)
@@ -232,7 +232,7 @@ const MAX_HANDLES_OF_AGENT = 100_000
 
 const HANDLE_DAYS = 90
 
-/** Deletes handles that are older than 90 days, and the oldest handles of an agent beyond 100,000. */
+/** Deletes provider handles that are older than 90 days, and the oldest provider handles of an agent beyond 100,000. */
 export const deleteOldHandles: DeleteBatch = async (q, limit) => {
   const old = await q.query(
     `delete from provider_handles where ctid = any(array(

@@ -42,8 +42,8 @@ export type OperatorRouteDeps = {
   readonly killRelay: KillRelay
   readonly podReports: PodReports
   /**
-   * Returns the state of this replica: the version of the configuration that it read last, the gateway processes and
-   * the refused pods.
+   * Returns the state of this replica: the version of the configuration that the replica read last, the gateway
+   * processes and the refused pods.
    */
   readonly state: () => {
     readonly version: number

@@ -59,7 +59,7 @@ export type HostClaims = { readonly hosts: Since; readonly ports: Since; readonl
 
 /**
  * The pushed object with the result of its last evaluation. A refused object is stored too, so that it can be applied
- * again when its missing reference exists.
+ * again when the missing object that it references exists.
  */
 export type StoredObject = {
   readonly spec: unknown

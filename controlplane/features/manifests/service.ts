@@ -56,7 +56,7 @@ export type ManifestsDeps = Omit<
   ApplyContext,
   'q' | 'reads' | 'writes' | 'objects' | 'checkPolicy' | 'members'
 > & {
-  /** Approver groups without accounts that RBAC may let answer approvals; no such groups outside a cluster. */
+  /** Reports whether RBAC lets approver groups without accounts answer approvals; never the case outside a cluster. */
   readonly members: GroupMembers
   /** Returns the effect and the risk of an action by its name, for the tests of policies. */
   readonly knownAction: (type: string) => KnownAction | null
@@ -84,12 +84,12 @@ export type Manifests = {
   sweep(body: SweepBody): Promise<SweepReply>
   /**
    * Replaces the stored namespaces and their labels. Gateways admit objects by the labels of namespaces. Returns true
-   * when the binding of an object changed.
+   * when the Gateways to which an object applies changed.
    */
   namespaces(namespaces: readonly NamespaceRow[]): Promise<boolean>
   /**
-   * Binds the Policies of manifests according to the configured platform namespaces. Returns true when a binding
-   * changed.
+   * Determines again to which Gateways each Policy of a manifest applies, because this depends on the configured
+   * namespaces of the platform team. Returns true when the Gateways of a Policy changed.
    */
   bindPolicies(): Promise<boolean>
   /**
@@ -262,7 +262,7 @@ async function putOne(
   const applied = await applyOne(context, wanted)
   const row = withOutcome(wanted, applied)
   if (known === undefined || !isSameRow(context.keyring, known, row)) context.objects.put(row)
-  // The time of a claim decides between Connectors with the same host, so a changed time counts as a change of the
+  // The time of a host claim decides between Connectors with the same host, so a changed time counts as a change of the
   // object.
   const isClaimedAnew = !isDeepStrictEqual(known?.stored.claims, row.stored.claims)
   return { row, known, isChanged: applied.changed || isClaimedAnew }

@@ -69,8 +69,9 @@ export function createStateWatch({ read, changes, waitMs = STATE_WAIT_MS }: Stat
 }
 
 /**
- * Returns a hash that is equal for equal states. In place of the version that a process has applied, the hash covers
- * whether this is the newest version. Therefore, the hash does not change when every process applies a new version.
+ * Returns a hash that is equal for equal states. For each process, the hash covers only whether the process has applied
+ * the newest version, and not the number of the version. Therefore, the hash does not change when every process applies
+ * a new version.
  */
 function revisionOf({
   version,

@@ -26,8 +26,8 @@ export function ownerOf(key: Pick<ObjectKey, 'namespace' | 'name'>): string {
 }
 
 /**
- * Serialises transactions that write manifest objects until this transaction ends, because the bindings of objects
- * depend on each other.
+ * Serialises transactions that write manifest objects until this transaction ends, because the Gateways to which an
+ * object applies depend on other objects.
  */
 export async function lockManifests(q: Query): Promise<void> {
   await q.query("select pg_advisory_xact_lock(hashtextextended('manifest objects', 0))", [])

@@ -16,8 +16,8 @@ export type RotationDeps = {
 }
 
 /**
- * Time in milliseconds for which a rotation must find no value of a former key before it ends. A transaction that
- * encrypted a value with the former key commits within this time.
+ * Time in milliseconds for which a rotation must find no value of a former key before the rotation ends. A transaction
+ * that encrypted a value with the former key commits within this time.
  */
 const SETTLE_MS = 2_000
 
@@ -30,8 +30,8 @@ export type Rotation = {
 }
 
 /**
- * Creates a rotation to the newest key of the keyring. As soon as every replica can decrypt with this key, new
- * secrets are encrypted with it. Then every stored value is encrypted again. Each step is one statement or one
+ * Creates a rotation to the newest key of the keyring. As soon as every replica can decrypt with this key, new secrets
+ * are encrypted with this key. Then every stored value is encrypted again. Each step is one statement or one
  * transaction: when a process ends during a rotation, each value can be decrypted with one of the keys, and another
  * process continues the rotation.
  */

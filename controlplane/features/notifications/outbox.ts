@@ -34,8 +34,8 @@ export type OutboxDeps = {
 const POLL_MS = 1_000
 const PURGE_MS = 3_600_000
 /**
- * Duration of a message's lease in seconds. The duration exceeds the longest attempt, so an expired lease shows that
- * the process with the lease has ended.
+ * Duration in seconds of the lease of a message: the time for which only one process may deliver the message. The
+ * duration exceeds the longest attempt, so an expired lease shows that the process with the lease has ended.
  */
 const LEASE_S = 30
 const PER_RECEIVER = 4
@@ -162,7 +162,7 @@ async function attempt(deps: OutboxDeps, message: Leased, given: Attempt): Promi
   await conclude(deps, message, { ...given, delivery })
 }
 
-/** Releases the lease at shutdown, so that another replica delivers the message. */
+/** Releases the lease of a message at shutdown, so that another replica delivers the message. */
 async function releaseLease({ db }: OutboxDeps, { id }: Leased, { by, now }: Attempt): Promise<void> {
   await retryLater(db, { id, by, now: now(), inS: 0, isCounted: false, error: null, status: null })
 }

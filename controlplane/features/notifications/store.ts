@@ -141,8 +141,8 @@ export type Retry = {
   readonly now: Date | null
   readonly inS: number
   /**
-   * False when the attempt does not count against the maximum, because this process shuts down or the receiver limits
-   * the rate.
+   * False when the attempt does not count against the maximum number of attempts, because this process shuts down or
+   * the receiver limits the rate.
    */
   readonly isCounted: boolean
   readonly error: string | null

@@ -7,7 +7,7 @@ export type Access = {
   readonly approverGroups: readonly string[]
   /** Namespaces in which the role counts; null means every namespace. */
   readonly namespaces: readonly string[] | null
-  /** Lower roles with the other namespaces in which they count. Higher roles come first. */
+  /** Lower roles, each with the other namespaces in which the role counts. Higher roles come first. */
   readonly lowerRoles: readonly LowerRole[]
 }
 

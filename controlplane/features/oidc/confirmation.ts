@@ -24,8 +24,8 @@ export type ConfirmAccess = (user: {
 }) => Promise<ConfirmedAccess>
 
 /**
- * Creates the access check for users. Without a configured provider, users of a provider have no access. Users with a
- * password have access if `isPasswordOn` is true.
+ * Creates the function that checks whether users still have access. Without a configured provider, users of a provider
+ * have no access. Users with a password have access if `isPasswordOn` is true.
  */
 export function createConfirmAccess(confirmUser: ConfirmUser | null, isPasswordOn: boolean): ConfirmAccess {
   const states: Readonly<Record<IdentityState, ConfirmedAccess | 'ask'>> = {

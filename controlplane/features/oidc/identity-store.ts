@@ -51,8 +51,8 @@ export async function saveIdentity(q: Query, row: UserIdentity): Promise<void> {
 }
 
 /**
- * Claims the identity for a confirmation. Returns undefined when the last confirmation is still valid or another
- * replica holds the claim.
+ * Claims for this replica the confirmation of a user, and returns the identity of the user. Returns undefined when the
+ * last confirmation is still valid or another replica holds the claim.
  */
 export async function claimIdentity(q: Query, userId: string): Promise<UserIdentity | undefined> {
   const { rows } = await q.query<UserIdentity>(

@@ -37,8 +37,8 @@ type Deps = Omit<OidcRoutesDeps, 'oidc'> & {
 }
 
 /**
- * Rate limit in requests per minute and network. A whole office may share one network, and a sign-in takes four
- * requests.
+ * Rate limit in requests per minute and network (address prefix). A whole office may share one network, and a sign-in
+ * takes four requests.
  */
 const ATTEMPTS_PER_MINUTE = 600
 const CALLBACK = '/api/auth/oidc/callback'
@@ -167,8 +167,8 @@ function countAttempt({ attempts }: Pick<Deps, 'attempts'>, { ip }: FastifyReque
 }
 
 /**
- * Throws for a request from a page whose origin is not that of the callback. A browser stores the secret of a
- * page per origin, so a page of another origin could not exchange the code.
+ * Throws for a request from a page whose origin is not that of the callback. A browser stores the secret of a page per
+ * origin, so a page of another origin could not redeem the code of the sign-in.
  */
 function refuseOtherAddress({ baseUrl }: Pick<Deps, 'baseUrl'>, { headers }: FastifyRequest): void {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = headers

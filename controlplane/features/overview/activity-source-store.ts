@@ -61,8 +61,8 @@ export type Summed = {
 }
 
 /**
- * SQL for the end and the start of that part of the period whose sums come from roll-ups. The part consists
- * of whole steps and does not begin before the roll-ups. It is empty if the period contains no whole step.
+ * SQL for the end and the start of that part of the period whose sums come from roll-ups. The part consists of whole
+ * steps and does not begin before the roll-ups. The part is empty if the period contains no whole step.
  */
 const ROLLED_TO = '$6::timestamptz'
 const ROLLED_FROM = `least(${ROLLED_TO}, greatest($5::timestamptz, (select begins_at from traffic_rollup_begin)))`

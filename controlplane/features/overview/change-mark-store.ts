@@ -8,9 +8,10 @@ import { IS_ABANDONED } from '../approvals/rows.ts'
 export type ChangeMarks = Readonly<Record<'approvals' | 'traffic' | 'config' | 'audit', string>>
 
 /**
- * Returns the change marks. The statement reads only the ends of indexes, so two reads per second are cheap, and it
- * finds changes of every replica. A record that arrives late does not change the newest time of the traffic log. If
- * the request of the record was held, an audit event changes the mark; otherwise clients find the record by polling.
+ * Returns the change marks. The statement reads only the ends of indexes, so two reads per second are cheap. Changes
+ * through every replica change the marks. A record that arrives late does not change the newest time of the traffic
+ * log. If the request of the record was held, an audit event changes the mark; otherwise clients find the record by
+ * polling.
  */
 export async function readChangeMarks(q: ScopedQuery, orgId: string): Promise<ChangeMarks> {
   const [row] = await (q.namespaces === 'all' ? marksOfAll(q, orgId) : marksIn(q, orgId))

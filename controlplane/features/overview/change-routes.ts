@@ -16,7 +16,7 @@ const LIFE_MS = 120_000
 
 /**
  * Creates the route that reports changes. A request with `Accept: text/event-stream` gets a stream of `{"kinds":
- * [...]}`; any other request gets the current versions.
+ * [...]}`; any other request gets the current version of each kind of object.
  */
 export function createEventRoutes({ changes }: { readonly changes: Changes }): readonly Route[] {
   return [

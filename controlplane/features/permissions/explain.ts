@@ -56,8 +56,8 @@ export type Explanation = {
 export type Explain = (question: Question) => Explanation
 
 /**
- * Creates the evaluation of a request without sending it. The evaluation uses the configuration of the gateway and the
- * decision code of gateways, so that the result is the verdict of the gateway.
+ * Creates the function that evaluates a request without sending the request. The evaluation uses the configuration of
+ * the gateway and the decision code of gateways, so that the result equals the decision of the gateway.
  */
 export function createExplain({ library, kills, clock }: ExplainDeps): Explain {
   const snapshots = new Map<string, Snapshot>()
@@ -105,7 +105,7 @@ type Finding = {
   readonly bound: BoundConnector | null
   readonly action: Action | null
   readonly decision: Decision
-  /** Lines below the explanation. They state how the verdict depends on the request body. */
+  /** Lines below the explanation. They state how the decision depends on the request body. */
   readonly notes: readonly string[]
 }
 

@@ -5,9 +5,9 @@ import type { Explanation } from './explain.ts'
 type Explained = { readonly gatewayId: string; readonly agent: string; readonly explained: Explanation }
 
 /**
- * Returns one line for each grant that may approve a held request. Returns no lines for a verdict other than hold,
- * because grants do not change such a verdict. The lines name the compared parameters without their values, because
- * the values are on the approval card, which fewer users may read.
+ * Returns one line for each grant that may approve a held request. Returns no lines for a request with a decision other
+ * than hold, because grants do not change such a decision. The lines name the compared parameters without their values,
+ * because the values are on the approval card, which fewer users may read.
  */
 export async function grantLines(
   { grantsFor }: Pick<Approvals, 'grantsFor'>,

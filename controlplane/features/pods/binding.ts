@@ -11,7 +11,7 @@ import { systemActor } from '../audit/actor.ts'
 import type { ReviewedPod } from '../authentication/cluster/token-review.ts'
 import { findGatewayByName, type GatewayRow, getGateway, isAgentServed } from '../gateways/rows.ts'
 
-/** Claims of a pod as the operator reported them. */
+/** Gateway, agent and workload of a pod as the operator reported them. */
 export type PodClaims = {
   /** Gateway of the pod, `namespace/name`. */
   readonly gateway: string
@@ -102,8 +102,8 @@ async function agentFor(q: Query, wanted: Wanted): Promise<AgentRow> {
 }
 
 /**
- * Throws when the pod of a Sandbox would become the agent of another workload. A user who may only create claims can
- * influence the name of a Sandbox, so the name of an agent does not prove its workload.
+ * Throws when the pod of a Sandbox would become the agent of another workload. A user who may only create SandboxClaims
+ * can influence the name of a Sandbox, so the name of an agent does not prove its workload.
  */
 function assertOwnName(agent: AgentRow, { workload, pod }: Wanted): void {
   const workloads = workloadsOf(agent)
@@ -161,8 +161,8 @@ async function register(q: Query, { orgId, pod, name, gateway, workload }: Wante
 }
 
 /**
- * Binds an existing agent to the Gateway of the pod. This is necessary when a user created the agent, when the agent
- * was bound to another Gateway, or when a further workload uses the agent.
+ * Binds an existing agent to the Gateway of the pod. The binding is necessary when a user created the agent, when the
+ * agent was bound to another Gateway, or when a further workload uses the agent.
  */
 async function adopt(q: Query, agent: AgentRow, { pod, gateway, workload }: Wanted): Promise<AgentRow> {
   if (agent.status === 'revoked') return agent

@@ -36,8 +36,8 @@ export async function listInstances(
 }
 
 /**
- * Number of running pods of an agent, and the instances of at most 20 of these pods: instances with a claim first,
- * newest first.
+ * Number of running pods of an agent, and the instances of at most 20 of these pods: instances with a SandboxClaim
+ * first, newest first.
  */
 export type RunningInstances = { readonly pods: number; readonly instances: readonly Instance[] }
 

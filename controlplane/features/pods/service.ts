@@ -27,7 +27,7 @@ import { createUnknownPods } from './unknown-pods.ts'
 
 /**
  * Identifies pods by their tokens and the operator's reports. Identities are stored in the database, so that all
- * replicas agree on them.
+ * replicas have the same identities.
  */
 export type PodIdentities = {
   readonly identify: IdentifyPod
@@ -185,8 +185,8 @@ function createBindingCache(nowMs: () => number) {
       }
     },
     /**
-     * Evicts the bindings for which the function that `read` returns gives a reason. Resolves to this
-     * function.
+     * Evicts the bindings of pods that may not act. `read` resolves to a function that gives the reason why a pod may
+     * not act, or null. Resolves to the same function.
      */
     async evict(read: (cached: readonly Bound[]) => Promise<(pod: BoundPod) => string | null>) {
       evictions++

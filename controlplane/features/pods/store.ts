@@ -28,8 +28,9 @@ export type PodIdentityRow = {
 }
 
 /**
- * Stores the first report of each pod, its first claim, and its deletion. Ignores other reports of a known UID.
- * Notifies the replicas only of stored claims and deletions, because every replica of the operator sends each report.
+ * Stores the first report of each pod, its first Sandbox and SandboxClaim, and its deletion. Ignores other reports of a
+ * known UID. Notifies the replicas only of stored SandboxClaims and deletions, because every replica of the operator
+ * sends each report.
  */
 export async function putPodIdentities(q: Query, pods: readonly PodIdentityReport[]): Promise<void> {
   await q.query(

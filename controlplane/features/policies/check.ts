@@ -28,7 +28,7 @@ export type PolicyCheck = (
 export function createPolicyCheck(deps: {
   readonly read: ScopedReads
   readonly knownAction: (type: string) => KnownAction | null
-  /** Approver groups without accounts that RBAC may let answer approvals. */
+  /** Reports whether RBAC lets approver groups without accounts answer approvals. */
   readonly members: GroupMembers
 }): PolicyCheck {
   const { members } = deps

@@ -98,7 +98,7 @@ export function createPolicyReplay(deps: PolicyReplayDeps): PolicyReplay {
 type PlacedDraft = {
   readonly policy: CompiledPolicy
   readonly enabled: boolean
-  /** Ids of the bound Gateways. An empty list means all Gateways. */
+  /** Ids of the Gateways to which the draft applies. An empty list means all Gateways. */
   readonly gatewayIds: readonly string[]
 }
 
@@ -123,8 +123,8 @@ async function placedDraft(query: ScopedQuery, draft: ReplayDraft, index: number
 }
 
 /**
- * Returns a function that returns the policies of a gateway, with the drafts in place of the policies that they
- * replace. Builds the index once per gateway.
+ * Returns a function that returns the policy index of a gateway: its policies, with the drafts in place of the policies
+ * that they replace. Builds the index once per gateway.
  */
 function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) => PolicyIndex {
   const made = new Map<string, PolicyIndex>()
@@ -149,7 +149,7 @@ function createIndexes(drafts: readonly PlacedDraft[]): (gateway: GatewayRules) 
 
 /**
  * Returns the draft with the tier (platform, gateway or guest) and the agents of the policy that the draft replaces.
- * Tier and agents come from the binding of the policy and not from its text.
+ * Tier and agents depend on the Gateways and the owner of the policy and not on its text.
  */
 function inPlaceOf(present: CompiledPolicy | undefined, draft: CompiledPolicy): CompiledPolicy {
   if (present === undefined) return draft

@@ -58,7 +58,7 @@ export type Policies = {
   remove(by: Actor, id: string): Promise<void>
 }
 
-/** @param deps.members Approver groups without accounts that RBAC may let answer approvals. */
+/** @param deps.members Reports whether RBAC lets approver groups without accounts answer approvals. */
 export function createPolicies(deps: PoliciesDeps & { readonly members: GroupMembers }): Policies {
   const { db, orgId, members } = deps
   const warned = async ({ row, parsed: { document, warnings } }: StoredPolicy): Promise<SavedPolicy> => {

@@ -19,8 +19,7 @@ export function policySummary(row: PolicyRow): PolicySummary {
 }
 
 /**
- * Returns a function that lists the problems of the text of a policy that is in force. Caches the problems per
- * version.
+ * Returns a function that lists the problems of a policy text in force. Caches the problems per version of the policy.
  */
 export function createTextProblems(): (row: PolicyRow) => readonly string[] {
   const known = new Map<string, readonly string[]>()

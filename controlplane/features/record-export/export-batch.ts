@@ -52,8 +52,9 @@ export function createExportBatch(settings: RecordExportSettings, send: Send): E
 }
 
 /**
- * Returns the result for a reply. Only a refusal of the content is final. A wrong path, a missing right and a
- * redirect are errors of the configuration, which an operator corrects; the records stay in the outbox until then.
+ * Returns the result for a reply. Only a refusal of the content is final. A wrong path, a missing right and a redirect
+ * are errors of the configuration, which an operator corrects; the records stay in the outbox until the configuration
+ * is correct.
  */
 function judge({ status, retryAfterS, body }: SendReply): ExportResult {
   if (status >= 200 && status < 300) return { outcome: 'accepted', ...partialSuccess(body) }

@@ -19,12 +19,12 @@ export type RecordSenderDeps = {
 export type Progress = 'more' | 'idle' | 'failed'
 
 export type RecordSender = {
-  /** Sends the oldest records in one request. The caller must have the lease. */
+  /** Sends the oldest records in one request. The caller must have the lease of the destination. */
   sendSome(signal: AbortSignal): Promise<Progress>
 }
 
 const MAX_RECORDS = 500
-/** Number of single records that the destination refused, at which the destination counts as failing. */
+/** Number of refused single records from which the destination counts as failing. */
 const MAX_SET_ASIDE = 8
 
 /**
@@ -82,7 +82,7 @@ export function createRecordSender(deps: RecordSenderDeps): RecordSender {
     log.error({ destination: name, records: missing.length }, 'records were deleted before their export')
   }
 
-  /** Reads the oldest records. Removes records from the outbox whose rows retention has deleted. */
+  /** Reads the oldest records. Removes from the outbox the records whose rows retention has deleted. */
   async function read() {
     const pending = await listPending(db, { destination: name, without: positionsOf(setAside), limit })
     await dropMissing(pending.filter(({ record }) => record === null))

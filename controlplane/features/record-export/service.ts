@@ -32,8 +32,8 @@ export type RecordExport = AsyncDisposable & {
 const DESTINATION = 'otlp'
 const POLL_MS = 1_000
 /**
- * Duration of the lease in seconds. The lease is longer than the time limit of a request (10 s), so that it cannot
- * expire during a request.
+ * Duration in seconds of the lease of a destination: the time for which only one replica may send to the destination.
+ * The lease is longer than the time limit of a request (10 s), so that no lease expires during a request.
  */
 const LEASE_S = 30
 const STOP_GRACE_MS = 1_000

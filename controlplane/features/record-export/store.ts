@@ -1,7 +1,10 @@
 import type { Query } from '../../db/query.ts'
 import { onlyRow } from '../../db/rows.ts'
 
-/** Result of `takeLease`: milliseconds of back-off that remain; null when another replica has the lease. */
+/**
+ * Result of `takeLease`: milliseconds of back-off that remain; null when another replica has the lease of the
+ * destination.
+ */
 export type Lease = { readonly waitMs: number } | null
 
 /**

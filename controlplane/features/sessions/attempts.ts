@@ -49,9 +49,9 @@ export async function countSignIn(db: Db, attempt: Attempt): Promise<Counted> {
 }
 
 /**
- * Returns the name of the queue in which a sign-in waits for the verification of its password. The queues are
- * served round-robin. A device from which the user signed in before has a queue of its own; other clients
- * share the name of their network.
+ * Returns the name of the queue in which a sign-in waits for the verification of its password. The queues are served
+ * round-robin. A device from which the user signed in before has a queue of its own; all other clients of one network
+ * (address prefix) share a queue.
  */
 export function turnOf({ device, address }: Pick<Attempt, 'device' | 'address'>): string {
   return device === null ? `network ${networkOf(address)}` : `device ${device}`

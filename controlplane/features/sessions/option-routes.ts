@@ -14,7 +14,7 @@ export type AuthOptionsDeps = {
 
 /**
  * Creates the route that lists the enabled authentication modes, and the route by which a signed-in user redeems an
- * owner link.
+ * owner link and becomes the owner of the installation.
  */
 export function createAuthOptionRoutes({
   oidc,

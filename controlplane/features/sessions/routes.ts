@@ -95,7 +95,9 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
   })
 }
 
-/** Sets the device cookie. Later sign-in attempts with the cookie are counted separately from other clients. */
+/**
+ * Sets the device cookie. Later sign-in attempts with the cookie are counted separately from those of other clients.
+ */
 function withDevice<Body>(
   { headers = {}, ...result }: RouteResult<Body>,
   email: string,

@@ -46,7 +46,8 @@ export type NewPermission = {
 export type Config = {
   gateways(namespaces: Namespaces): Promise<readonly GatewayRow[]>
   /**
-   * Returns names by id: of gateways in the namespaces, and of other gateways that objects of the namespaces reference.
+   * Returns the names of gateways by id: gateways in the namespaces, and other gateways that objects of the namespaces
+   * reference.
    */
   gatewayNames(namespaces: Namespaces): Promise<ReadonlyMap<string, string>>
   /** Finds a gateway by its id, by its full name, or by its name in the namespace `default`. Throws `not_found`. */

@@ -12,8 +12,8 @@ export type TrafficConditions = {
   /** Values of the parameters, from `$1`. */
   readonly values: readonly unknown[]
   /**
-   * True when `indexed` selects one agent. All its records are in one namespace, so the namespaces need no separate
-   * queries.
+   * True when `indexed` selects one agent. All records of an agent are in one namespace, so the namespaces need no
+   * separate queries.
    */
   readonly isOfAgent: boolean
 }

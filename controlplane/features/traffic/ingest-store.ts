@@ -29,7 +29,7 @@ export type HoldAction = { readonly id: string; readonly act: string; readonly a
 
 /**
  * Returns the action request for which each of these holds was opened. The record of a retry that joined the hold
- * belongs to the evidence chain of this action request.
+ * belongs to the evidence (events, approvals and records) of this action request.
  */
 export async function findHoldActions(
   q: Query,

@@ -86,7 +86,7 @@ async function refuseForeignAgents(q: Query, gateway: Uploader, records: readonl
   if (foreign.length === 0) return
   const leaseMs = leaseMsOf((await getGateway(q, gateway.gatewayId))?.spec)
   // A gateway without a connection to its control plane serves its agents until the end of its lease. Therefore, the
-  // duration of the lease is added to the end of the service.
+  // duration of the lease is added to the time at which the gateway ceased to serve the agent.
   const endOf = new Map(
     foreign.map(({ name, servedUntil }) => [name, servedUntil === null ? null : servedUntil + leaseMs]),
   )
@@ -101,7 +101,7 @@ function isTooNew({ agent, time }: TrafficRecord, endOf: ReadonlyMap<string, num
   return end !== null && Date.parse(time) > end
 }
 
-/** Removes action ids and approval ids that belong to another agent from the records. */
+/** Removes from the records the action ids and approval ids that belong to another agent. */
 async function withoutForeign(
   q: Query,
   records: readonly TrafficRecord[],
@@ -122,8 +122,8 @@ async function withoutForeign(
 }
 
 async function appendEvents(q: Query, orgId: string, records: readonly TrafficRecord[]): Promise<void> {
-  // The upload of records of execution orders causes no audit events. The replica that sent the order writes
-  // the events of the result.
+  // Some records are of actions that a replica ordered a gateway to execute. Their upload causes no audit events,
+  // because the replica that sent the order writes the events of the result.
   const eventful = records.filter((record) => record.act_id !== null && record.transport !== 'order')
   if (eventful.length === 0) return
   const agents = await findAgentIds(q, defined(eventful.map((record) => record.agent)))
@@ -147,8 +147,8 @@ type Event = Pick<AuditEvent, 'type' | 'details'>
  */
 function eventsOf(record: TrafficRecord): readonly Event[] {
   const wasHeld = record.approval_id !== null
-  // The event `action.requested` of a held request was written when the hold began. An aggregate record stands for many
-  // requests, so it causes no such event.
+  // The event `action.requested` of a held request was written when the hold began. An aggregate record causes no such
+  // event, because the record stands for many requests.
   const isAlone = wasHeld || isRow(record)
   if (!isKnownDecision(record.decision)) return isAlone ? [] : [requestedOfNewer(record)]
   if (wasRefused(record)) return isAlone ? [denied(record)] : [requested(record), denied(record)]

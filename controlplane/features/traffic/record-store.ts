@@ -3,9 +3,9 @@ import type { ScopedQuery } from '../../db/scoped-query.ts'
 import { COLUMNS } from './rows.ts'
 
 /**
- * Returns the record. First searches refused and held records: users mostly open records from a refusal, and the index
- * of these records contains the id. The search of all records is slower, because it reads the primary key index of
- * every partition, which begins with the time.
+ * Returns the record. First searches refused and held records, because users mostly open the record of a refusal and
+ * the index of these records contains the id. The search of all records is slower: the primary key begins with the
+ * time, so the search reads the index of every partition.
  */
 export async function getTrafficRecord(
   q: ScopedQuery,

@@ -43,7 +43,7 @@ export function createReportedRefusals(
 
   function add(minutes: Map<string, number>, minute: string, requests: number): void {
     const before = minutes.get(minute) ?? 0
-    // Moves the minute to the end of the map, so that the first entry is always the least recently used minute.
+    // Moves the minute to the end of the map, so that the first key is always the least recently used minute.
     minutes.delete(minute)
     minutes.set(minute, before + requests)
     const [oldest] = minutes.keys()

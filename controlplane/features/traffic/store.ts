@@ -4,7 +4,7 @@ import { FIELDS, NAMES } from './rows.ts'
 
 export type TrafficFilter = {
   readonly agent?: string | undefined
-  /** Pod, Sandbox or claim of the instance, as `namespace/name`. */
+  /** Pod, Sandbox or SandboxClaim of the instance, as `namespace/name`. */
   readonly instance?: string | undefined
   readonly connector?: string | undefined
   readonly decision?: string | undefined

@@ -102,8 +102,8 @@ export async function insertGrant(q: Query, row: GrantInput): Promise<GrantRow> 
 }
 
 /**
- * Properties of a held request that must equal those of a covering grant. `heldBy`: in the order of
- * `orderedHeldBy`.
+ * Properties of a held request that must equal those of a covering grant. The rules in `heldBy` must be sorted by
+ * `orderedHeldBy`, so that equal rules compare as equal.
  */
 export type GrantKey = Pick<
   GrantInput,
@@ -111,8 +111,9 @@ export type GrantKey = Pick<
 > & { readonly heldBy: HeldBy }
 
 /**
- * SQL expression for the rules that `held_by` of a grant must equal. A grant from an access request has no hash of
- * header fields (`common_sha256`), because no request was held. For such a grant, the expression ignores the hash.
+ * SQL expression for the value that `held_by` of a grant must equal: the rules that held the request. A grant from an
+ * access request has no hash of header fields (`common_sha256`), because no request was held. For such a grant, the
+ * expression omits the hash.
  */
 const COMPARED_RULES =
   "case when held_by ? 'common_sha256' then $7::jsonb else $7::jsonb - 'common_sha256' end"
@@ -157,8 +158,8 @@ export async function findCoveringGrants(q: Query, key: GrantKey): Promise<reado
 /**
  * Uses a grant once for a held request, and returns the grant; undefined when no usable grant covers the request. The
  * statement is conditional, so the uses of all gateways and replicas together never exceed the maximum. Of several
- * grants, the one that expires first is used. `confirmed`: ids of the grants whose answers are confirmed; null where
- * answers need no confirmation.
+ * grants, the one that expires first is used. `confirmed`: ids of the grants whose approvers were confirmed to still
+ * have the right to answer; null when no confirmation is required.
  */
 export async function takeGrant(
   q: Query,
@@ -221,7 +222,7 @@ export async function findGrantIdsOf(q: Query, approvalId: string): Promise<read
   return rows.map(({ id }) => id)
 }
 
-/** Revokes a grant. Returns undefined when it is revoked already. */
+/** Revokes a grant. Returns undefined when the grant is revoked already. */
 export async function revokeGrant(q: Query, id: string, by: string): Promise<GrantRow | undefined> {
   const { rows } = await q.query<GrantRow>(
     `update permission_grants set revoked_at = clock_timestamp(), revoked_by = $2
@@ -233,7 +234,8 @@ export async function revokeGrant(q: Query, id: string, by: string): Promise<Gra
 
 /**
  * Returns the ids of the approved holds that the grant released and that no request has used yet. Locks these rows
- * until the transaction ends. `windowS`: seconds after its release in which a hold can be used.
+ * until the transaction ends. `windowS`: number of seconds after the release of a hold in which a request can use the
+ * hold.
  */
 export async function lockUnspentHolds(q: Query, id: string, windowS: number): Promise<readonly string[]> {
   const { rows } = await q.query<{ id: string }>(
@@ -266,7 +268,7 @@ export async function listShownGrants(q: Query): Promise<readonly ShownGrant[]> 
   return rows
 }
 
-/** Returns the grant that a Permission of the cluster shows, whether it is active or not. */
+/** Returns the grant that a Permission of the cluster shows. Includes inactive grants. */
 export async function findGrantOfObject(
   q: Query,
   { namespace, name }: { readonly namespace: string; readonly name: string },

@@ -20,9 +20,10 @@ import {
 } from './input.ts'
 
 /**
- * Answers the hold of a request that belongs to an execution; returns undefined for every other request. An approval
- * of the action releases one hold of one execution. When the action has no approval, the function opens an approval,
- * and the gateway refuses the request at once. The decision token is then invalid until the approval renews it.
+ * Replies to the hold of a request that belongs to the execution of an action; returns undefined for every other
+ * request. An approval of the action releases one hold of one execution. When the action has no approval, the function
+ * opens an approval, and the gateway refuses the request at once. The decision token of the action is then invalid
+ * until the approval renews the token.
  */
 export async function holdOfExecution(
   q: Query,

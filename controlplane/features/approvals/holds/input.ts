@@ -10,9 +10,9 @@ import { getGateway } from '../../gateways/rows.ts'
 import type { ApprovalRow, CardFacts } from '../rows.ts'
 
 /**
- * The gateway that requests a hold. `podUid`: pod of a gateway process that authenticated with a pod token. The pod
- * token names the only agent of the process, and the route has already compared this agent with the agent of the
- * hold.
+ * The gateway that requests a hold. `podUid`: UID of the pod of a gateway process that authenticated with a pod token.
+ * The pod token names the only agent of the process, and the route has already compared this agent with the agent of
+ * the hold.
  */
 export type HoldOwner = {
   readonly gatewayId: string
@@ -29,11 +29,14 @@ export type HoldInput = {
   readonly announcedKills: () => readonly KillEntry[]
   /** Namespaces of the platform team, whose policies permit no grants. */
   readonly platformNamespaces: ReadonlySet<string>
-  /** Ids of the grants whose answers are confirmed; null where answers need no confirmation. */
+  /**
+   * Ids of the grants whose approvers were confirmed to still have the right to answer; null when no confirmation is
+   * required.
+   */
   readonly confirmedGrants: readonly string[] | null
   /**
-   * Running executions. If the held request belongs to an execution, either the approval of the execution releases
-   * the hold, or the hold ends the execution.
+   * Running executions of actions. If the held request belongs to an execution, either the approval of the action
+   * releases the hold, or the hold ends the execution.
    */
   readonly executions: HeldExecutions
   readonly onEnded: ((q: Query, row: ApprovalRow) => Promise<void>) | undefined
@@ -110,7 +113,10 @@ export function pendingDetails(row: ApprovalRow, body: HoldBody) {
   }
 }
 
-/** Returns the detail that distinguishes the audit events of an access request from those of a held request. */
+/**
+ * Returns the detail that marks the audit events of an access request, by which an agent asks for a permission. Returns
+ * no detail for a held request.
+ */
 export function accessDetails({ access_request }: HoldBody): { readonly access_request?: true } {
   return access_request === true ? { access_request } : {}
 }

@@ -76,7 +76,7 @@ async function refuseForeignAgent(q: Query, { owner, body }: HoldInput): Promise
 }
 
 /**
- * Rejects a request under a kill switch. The gateway may have admitted the request before it received the kill
+ * Rejects a request under a kill switch. The gateway may have admitted the request before the gateway received the kill
  * switch.
  */
 async function refuseKilled(
@@ -104,8 +104,9 @@ export async function instanceOf(q: Query, podUid: string | null | undefined): P
 }
 
 /**
- * Returns the binding of an approval: a hash of the gateway's id, the claim, and the request hash that the gateway
- * computed. An identical request of another gateway or claim therefore needs its own approval.
+ * Returns the binding of an approval: a hash of the gateway's id, the UID of the instance's SandboxClaim, and the
+ * request hash that the gateway computed. An identical request of another gateway or SandboxClaim therefore needs its
+ * own approval.
  */
 export function bindingOf(
   { gatewayId, instance }: { readonly gatewayId: string; readonly instance: Instance | null },
@@ -115,7 +116,7 @@ export function bindingOf(
   return sha256Hex(`${gatewayId}\n${binding}${claim}`)
 }
 
-/** Maximum number of open access requests of one agent. */
+/** Maximum number of open access requests (requests for a permission) of one agent. */
 const MAX_ACCESS_REQUESTS = 3
 
 async function refuseManyAccessRequests(q: Query, { body, orgId }: IdentifiedHold): Promise<void> {
@@ -167,7 +168,7 @@ async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promi
   throw new ChaperoneError('forbidden', { detail: `Action ${act_id} does not belong to agent ${agent}.` })
 }
 
-/** Returns the first two events of the evidence chain: the requested action and the pending approval. */
+/** Returns the first two audit events of the action: the requested action and the pending approval. */
 function holdEvents(row: ApprovalRow, body: HoldBody, { orgId, owner }: Pick<HoldInput, 'orgId' | 'owner'>) {
   const actor = agentActor(row.agentId, `gateway:${owner.gatewayName}`)
   const common = { orgId, actor, actionRequestId: body.act_id }

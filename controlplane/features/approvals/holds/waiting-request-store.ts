@@ -4,8 +4,8 @@ import { APPROVAL_COLUMNS, type ApprovalRow, IS_ABANDONED } from '../rows.ts'
 import { ENDED_COLUMNS, type HoldKey } from '../store.ts'
 
 /**
- * Maximum number of waiting requests stored per approval. The limit is necessary because crashed gateway processes
- * leave entries behind.
+ * Maximum number of waiting requests stored per approval. The limit is necessary because the requests of a crashed
+ * gateway process are never removed.
  */
 const MAX_WAITING_REQUESTS = 64
 
@@ -42,7 +42,7 @@ export async function removeWaitingRequest(
 
 /**
  * Expires holds of an agent to make room for a new hold: an overdue hold of the same request, and the oldest abandoned
- * holds, so that fewer than `limit` abandoned holds remain.
+ * holds (their clients have disconnected), so that fewer than `limit` abandoned holds remain.
  */
 export async function expireForHold(
   q: Query,
@@ -62,7 +62,7 @@ export async function expireForHold(
   return rows
 }
 
-/** Counts the open access requests of an agent. */
+/** Counts the open access requests (requests for a permission) of an agent. */
 export async function countAccessRequests(q: Query, orgId: string, agent: string): Promise<number> {
   const { rows } = await q.query<{ count: number }>(
     `select count(*)::int as count from approvals where org_id = $1 and agent = $2 and kind = 'hold'
@@ -72,7 +72,7 @@ export async function countAccessRequests(q: Query, orgId: string, agent: string
   return onlyRow(rows).count
 }
 
-/** Counts the pending holds of an agent, without abandoned holds. */
+/** Counts the pending holds of an agent. Omits abandoned holds, whose clients have disconnected. */
 export async function countPendingHolds(q: Query, orgId: string, agent: string): Promise<number> {
   const { rows } = await q.query<{ count: number }>(
     `select count(*)::int as count from approvals where org_id = $1 and agent = $2 and kind = 'hold'

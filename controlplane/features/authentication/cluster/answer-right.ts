@@ -14,7 +14,10 @@ export type HasAnswerRight = (
   answer: { readonly namespace: string; readonly isAsAdmin: boolean },
 ) => Promise<boolean>
 
-/** Creates the check by SubjectAccessReviews. Governed pods and their ServiceAccounts have no right to answer. */
+/**
+ * Creates the function that resolves whether a user has the right to answer, by SubjectAccessReviews. Governed pods and
+ * their ServiceAccounts do not have this right.
+ */
 export function createAnswerRight({
   db,
   kube,

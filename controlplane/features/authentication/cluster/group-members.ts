@@ -10,8 +10,9 @@ import type { ClusterGroups } from '../../approvals/answers/answerable-sets.ts'
 export type GroupsNamed = { readonly namespace: string; readonly spec: unknown }
 
 /**
- * Cache of reviews by the cluster: whether RBAC lets an approver group without accounts answer approvals.
- * Only the authenticator of the cluster knows the members of such a group.
+ * Cache of the cluster's replies whether RBAC lets an approver group answer approvals. Contains only groups without a
+ * member among the accounts of the installation, because only the authenticator of the cluster knows the members of
+ * these groups.
  */
 export type GroupMembers = {
   /**
@@ -19,7 +20,10 @@ export type GroupMembers = {
    * Rejects only when `policies` or the accounts cannot be read. Must not be called inside a transaction.
    */
   ask(policies: () => Promise<readonly GroupsNamed[]>): Promise<void>
-  /** Returns a sentence that warns about a group without accounts; null when RBAC lets the group answer approvals. */
+  /**
+   * Returns a function that returns a sentence to warn about a group without accounts. The function returns null when
+   * RBAC lets the group answer approvals.
+   */
   absence(namespace: string): (group: string) => string | null
 }
 

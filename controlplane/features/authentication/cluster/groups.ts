@@ -3,8 +3,8 @@ import { reviewAccess } from './access-review.ts'
 import type { KubeClient } from './kube-client.ts'
 
 /**
- * Creates the check whether RBAC lets a group answer approvals in a namespace, for example by a RoleBinding to
- * `chaperone-approver`. Only the authenticator of the cluster resolves the members of the group.
+ * Creates the function that resolves whether RBAC lets a group answer approvals in a namespace, for example by a
+ * RoleBinding to `chaperone-approver`. Only the authenticator of the cluster resolves the members of the group.
  */
 export function createClusterGroups(kube: Pick<KubeClient, 'create'>): ClusterGroups {
   return (group, namespace) =>

@@ -45,9 +45,8 @@ export type ReviewUse = {
    */
   readonly survivesSilence?: boolean
   /**
-   * Maximum age in milliseconds of a cached review that an urgent call accepts. The call is urgent if this field is
-   * set: when the API server does not answer within `URGENT_MS`, a cached successful review up to this age is
-   * accepted.
+   * Marks the call as urgent, so that it does not wait for the API server longer than `URGENT_MS`. After this time, a
+   * cached successful review is accepted up to this age in milliseconds.
    */
   readonly urgentMaxAgeMs?: number
 }
@@ -138,7 +137,7 @@ function isUsable({ expiresAtMs }: PresentedToken, use: ReviewUse, ageMs: number
   return isUnexpired && (survivesSilence || ageMs <= urgentMaxAgeMs)
 }
 
-/** Sets the entry and evicts the oldest entries beyond `max`. */
+/** Sets the value of the key, and evicts the oldest keys of the map beyond `max`. */
 function put<V>(map: Map<string, V>, key: string, value: V, max: number): void {
   map.delete(key)
   for (const oldest of map.keys()) {

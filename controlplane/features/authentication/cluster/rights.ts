@@ -28,9 +28,9 @@ export type ClusterRightsOf = (user: ClusterUser, right: Right, reach: Reach) =>
 type Known = { readonly untilMs: number; readonly namespaces: Promise<Namespaces> }
 
 /**
- * Creates the look-up of the namespaces in which RBAC grants a right to a user: all namespaces or, if `reach` is
- * `namespaces`, some of the namespaces with Gateways or agents. Rejects with `not_ready` when the API server does not
- * answer, or when too many reviews are pending.
+ * Creates the function that finds the namespaces in which RBAC grants a right to a user: all namespaces or, if `reach`
+ * is `namespaces`, some of the namespaces with Gateways or agents. Rejects with `not_ready` when the API server does
+ * not answer, or when too many reviews are pending.
  */
 export function createClusterRights(
   { db, kube }: ClusterRightsDeps,

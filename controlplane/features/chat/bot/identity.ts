@@ -19,8 +19,8 @@ const NOBODY: BotIdentity = { teamId: null, botId: null, userId: null }
 const REFUSED: ReadonlySet<string> = new Set(['invalid_auth', 'token_revoked', 'account_inactive'])
 
 /**
- * Creates the look-up of the bot of a chat token, by the method `auth.test`. A token that the provider rejects has no
- * bot.
+ * Creates the function that identifies the bot of a chat token, by the method `auth.test`. A token that the provider
+ * rejects has no bot.
  */
 export function createBotIdentity(api: ChatApi): IdentifyBot {
   return async (token) => {

@@ -7,8 +7,8 @@ import { plainText } from '../minting/usable-token.ts'
 import type { LocalReading } from './local-source.ts'
 
 /**
- * Time limit of a command in milliseconds. The limit is below the duration of a replica's claim on an exchange (15
- * s), so that no two replicas run a command at the same time.
+ * Time limit of a command in milliseconds. The limit is below the time for which a replica claims the minting of a
+ * secret (15 s), so that no two replicas run the command at the same time.
  */
 const TIME_LIMIT_MS = 10_000
 /** Maximum size of the output in bytes. */
@@ -61,7 +61,7 @@ function environmentOf({ env }: ExecSourceSpec, environment: Environment): NodeJ
   })
   return {
     ...Object.fromEntries(inherited),
-    // A command must not be found by a relative entry of PATH, because an agent may write to that folder.
+    // A command must not be found in a relative folder of PATH, because an agent may write to that folder.
     PATH: (environment['PATH'] ?? '').split(':').filter(isAbsolute).join(':'),
     KUBERNETES_EXEC_INFO: JSON.stringify({
       apiVersion: API_VERSION,

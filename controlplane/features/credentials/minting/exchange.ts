@@ -28,8 +28,8 @@ export type ExchangeDeps = {
 const TOO_SHORT =
   'The source issued a token that is valid for less than 1 s. Raise the lifetime of its tokens, and compare the clock of the source with that of the control plane.'
 /**
- * Message for a failure whose own message may contain parts of a secret, and which gateways and pages must therefore
- * not show.
+ * Shown by gateways and pages in place of the message of an unexpected error, because that message may contain parts of
+ * a secret.
  */
 const UNEXPECTED =
   'The control plane could not exchange the stored secret. Its log has the reason. The exchange is tried again.'
@@ -37,7 +37,10 @@ const UNREADABLE =
   'The stored secret cannot be decrypted with the master key of this installation. Store the secret again.'
 const ACTOR = systemActor('installation')
 
-/** `secret`: null when the stored secret cannot be decrypted. `hash`: changes with the specification and the secret. */
+/**
+ * Stored secret of a Connector and its hash. `secret`: null when the secret cannot be decrypted. `hash`: changes with
+ * the specification and the secret.
+ */
 export type Source = { readonly secret: string | null; readonly hash: string }
 
 export function sourceOf(keyring: Keyring, { id, credential, spec }: ConnectorRow): Source {
@@ -64,8 +67,8 @@ type Exchange = {
 }
 
 /**
- * Exchanges the stored secret of a Connector for a short-lived secret, unless another replica has claimed the
- * exchange, and stores the result or the failure.
+ * Mints a short-lived secret from the stored secret of a Connector, and stores the short-lived secret or the failure.
+ * Does nothing when another replica has claimed the minting.
  */
 export async function exchangeSecret(
   deps: ExchangeDeps,
@@ -99,7 +102,7 @@ function validOf(minted: Minted): Minted {
   throw new MintError(TOO_SHORT, { rotated: minted.rotated })
 }
 
-/** Logs the error of an exchange, and returns the failure to store. */
+/** Logs the error of a failed minting, and returns the failure to store. */
 function failedOf({ log }: ExchangeDeps, claimed: Claimed, error: unknown): Failed {
   const isKnown = error instanceof MintError
   const reason = isKnown ? error.message : UNEXPECTED
@@ -127,7 +130,9 @@ function requestOf(keyring: Keyring, { connector, source, row }: Claimed): MintR
 
 type Result = Claimed & {
   readonly minted: Minted
-  /** Monotonic time in milliseconds of the call of the source, from which the lifetime of the secret counts. */
+  /**
+   * Monotonic time in milliseconds at which the source was called. The lifetime of the secret counts from this time.
+   */
   readonly sinceMs: number
 }
 
@@ -161,8 +166,8 @@ async function storeSuccess(
       const details = { change: 'credential.minted', connector: name, serial, expires_at: expires }
       await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
     }
-    // The version does not rise when a source without an expiry returned the same secret again, because
-    // nothing changes for gateways and pages.
+    // The version of the configuration does not rise when a source without an expiry returned the same secret again,
+    // because nothing changes for gateways and pages.
     if (isNew || expires !== null || row.error !== null) await bumpVersion(q)
   })
 }

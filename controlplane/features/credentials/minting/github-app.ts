@@ -45,7 +45,7 @@ export type TokenLimit = {
   readonly permissions?: Readonly<Record<string, string>>
 }
 
-/** Returns the limit in the spec of the Connector. */
+/** Returns the restriction that the spec of the Connector states. */
 export function limitOf({ repositories, permissions }: GithubAppSpec): TokenLimit {
   return {
     ...(repositories.length === 0 ? {} : { repositories }),

@@ -6,7 +6,7 @@ export type MintRequest = {
   readonly credential: z.infer<typeof CredentialSpec>
   /**
    * Stored secret of the Connector, or the secret that the control plane read from an environment variable, file or
-   * command in its place.
+   * command instead.
    */
   readonly secret: string
   /**
@@ -42,7 +42,8 @@ export type ExpiringSecret = Minted & { readonly lifetimeMs: number }
 export type Mint<M extends Minted = Minted> = (request: MintRequest) => Promise<M>
 
 /**
- * Failure of a source. The message is a full sentence without secrets, because owners of Connectors and agents read it.
+ * Failure of a source. The message is a full sentence without secrets, because agents and the owners of Connectors read
+ * the message.
  */
 export class MintError extends Error {
   /**

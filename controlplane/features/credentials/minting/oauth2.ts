@@ -163,8 +163,8 @@ type Failed = {
 }
 
 /**
- * Returns the error of a failed exchange. The message contains the error code of the server (RFC 6749, section 5.2),
- * its status, or the reason why the server was not reached. The message contains no part of the request.
+ * Returns the error of a failed token request. The message contains the error code of the server (RFC 6749, section
+ * 5.2), its status, or the reason why the server was not reached. The message contains no part of the request.
  */
 function failure(error: unknown, { oauth2, secrets, rotated }: Failed): MintError {
   const { host } = new URL(oauth2.tokenUrl)

@@ -4,23 +4,25 @@ import { Rereads } from '../local/rereads.ts'
 import { hasMinted, listMinted } from '../rows.ts'
 import { type ExchangeDeps, exchangeSecret, type Source, sourceOf } from './exchange.ts'
 
-/** Milliseconds between two reads of the database when no exchange is due earlier and no Connector changes. */
+/**
+ * Milliseconds between two reads of the database when no secret is due for minting earlier and no Connector changes.
+ */
 const IDLE_MS = 30_000
 /** Minimum time in milliseconds between two reads of the database. */
 const BUSY_MS = 100
-/** Milliseconds until the next read of the database after an unexpected error, or after an exchange was started. */
+/** Milliseconds until the next read of the database after an unexpected error, or after a minting was started. */
 const RETRY_MS = 1_000
 
 /**
- * Mints the short-lived secrets of Connectors before they expire, until disposed. Each replica runs one refresher; a claim
- * in the database ensures that only one replica at a time exchanges a secret.
+ * Mints the short-lived secrets of Connectors before the present secrets expire, until disposed. Each replica runs one
+ * refresher; a claim in the database ensures that only one replica at a time mints a secret.
  */
 export class Refresher implements AsyncDisposable {
   readonly #deps: ExchangeDeps
   readonly #reread: Rereads
   /**
-   * Exchanges in flight, by the id of the Connector. A read of the database does not wait for them, so a slow source
-   * delays no other source.
+   * Mintings in flight, by the id of the Connector. A read of the database does not wait for a minting, so a slow
+   * source delays no other source.
    */
   readonly #exchanges = new Map<string, Promise<void>>()
   readonly #disposal = new AbortController()
@@ -107,8 +109,7 @@ type Refreshing = {
 }
 
 /**
- * Starts every exchange of a stored secret for a short-lived secret that is due. Returns the milliseconds
- * until the next exchange is due.
+ * Starts the minting of every short-lived secret that is due. Returns the milliseconds until the next secret is due.
  */
 async function refreshDue({ db, keyring }: ExchangeDeps, { start, reread }: Refreshing): Promise<number> {
   const connectors = (await listConnectors(db)).filter((row) => hasMinted(row) && row.credential !== null)
@@ -122,7 +123,7 @@ async function refreshDue({ db, keyring }: ExchangeDeps, { start, reread }: Refr
     const row = minted.get(connector.id)
     const isCurrent = row?.sourceHash === source.hash && row.dueInMs > 0 && !reread.isDue(connector.id)
     if (isCurrent) return row.dueInMs
-    // Another exchange of the secret is in flight. The refresher checks again when its claim expires.
+    // The secret is already being minted. The refresher checks again when the claim of this minting expires.
     if (row !== undefined && row.claimedMs > 0) return row.claimedMs
     start(connector, source)
     return RETRY_MS

@@ -3,18 +3,18 @@ import type { Query } from '../../../db/query.ts'
 import { MINTED_COLUMNS, MINTS_SQL, type MintedRow } from '../rows.ts'
 
 /**
- * Duration of a claim in milliseconds. An exchange must end within this time. After a crash, another replica starts the
- * exchange when the claim has expired.
+ * Duration of a claim in milliseconds. A minting must end within this time. After a crash, another replica starts the
+ * minting when the claim has expired.
  */
 const CLAIM_MS = 15_000
 /** Maximum of `refusals`. With this number of refusals, the minimum age of a secret reaches `MAX_MIN_AGE_MS`. */
 const MAX_REFUSALS = 9
 
 /**
- * Claims for this replica the exchange of the stored secret of a Connector for a short-lived secret. Returns
- * null when another replica has claimed the exchange, or when the exchange is not due. The exchange becomes
- * due by its time, by a changed `sourceHash` (specification or stored secret), or by `isForced`. The lock on
- * the Connector serialises the claim with a transaction that deletes the row (`deleteUnminted`).
+ * Claims for this replica the minting of a short-lived secret of a Connector. Returns null when another replica has
+ * claimed the minting, or when no minting is due. A minting becomes due by its time, by a changed `sourceHash`
+ * (specification or stored secret), or by `isForced`. The lock on the Connector serialises the claim with a transaction
+ * that deletes the row (`deleteUnminted`).
  */
 export async function claimMinted(
   q: Query,
@@ -117,7 +117,7 @@ type Failure = {
 const GRACE_MS = 300_000
 
 /**
- * Stores the failure of an exchange. The last secret stays if it came from the same source, otherwise it is deleted.
+ * Stores the failure of a minting. The last secret stays if it came from the same source, otherwise it is deleted.
  * Returns false when the Connector was deleted since the claim, or another replica has stored a later result.
  */
 export async function storeMintFailure(
@@ -142,7 +142,7 @@ export async function storeMintFailure(
   return rows.length > 0
 }
 
-/** Makes the exchange of the stored secret for a short-lived secret due now, for each of these Connectors. */
+/** Makes the minting of a new short-lived secret due now, for each of these Connectors. */
 export async function makeDue(q: Query, connectorIds: readonly string[]): Promise<void> {
   await q.query('update minted_credentials set due_at = now() where connector_id = any($1::text[])', [
     connectorIds,
@@ -163,10 +163,9 @@ const MIN_AGE_MS = 10_000
 const MAX_MIN_AGE_MS = 3_600_000
 
 /**
- * Makes the replacement of the short-lived secret with the number `serial` due now. Returns null when the
- * last exchange failed, when the secret is below its minimum age or is not the current one, and when the
- * Connector does not serve the Gateway. A refusal of a secret whose exchange is due already (`wasDue`) is not
- * counted.
+ * Makes the replacement of the short-lived secret with the number `serial` due now. Returns null when the last minting
+ * failed, when the secret is below its minimum age or is not the current one, and when the Connector does not serve the
+ * Gateway. The refusal of a secret whose replacement is due already (`wasDue`) is not counted.
  */
 export async function makeRefusedDue(
   q: Query,

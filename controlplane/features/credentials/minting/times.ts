@@ -5,7 +5,7 @@ const MAX_MARGIN_MS = 5_000
 /** Minimum lifetime of a secret in milliseconds. A shorter-lived secret would expire before gateways receive it. */
 export const MIN_LIFETIME_MS = 1_000
 /**
- * Minimum time in milliseconds between two exchanges of one Connector, because each exchange writes a row and a new
+ * Minimum time in milliseconds between two mintings for one Connector, because each minting writes a row and a new
  * version of the configuration.
  */
 const MIN_DUE_MS = 500
@@ -21,7 +21,7 @@ const RETRY = { firstMs: 500, maxMs: 15_000 }
  * secret expire early, by a tenth of the lifetime but at most `MAX_MARGIN_MS`. The replacement is due between half and
  * three quarters of the time until the expiry, at random, so that Connectors that started together do not refresh
  * together. For a lifetime below `SHORT_LIFETIME_MS`, the replacement is due between a quarter and half of this time,
- * which leaves time for the exchange and the transfer to the gateways.
+ * which leaves time for the minting and the transfer to the gateways.
  *
  * @param lifetimeMs Remaining lifetime in milliseconds.
  * @param random A number from 0 to below 1; 1 gives the latest time.

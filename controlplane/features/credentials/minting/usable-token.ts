@@ -4,7 +4,8 @@ import { MintError } from './mint.ts'
 /**
  * Returns the token if it can be sent in a header and is not a token of a chat app. Throws a `MintError` otherwise.
  *
- * @param rotated Refresh token that the source issued with the token. The error contains it, so that the caller can store it.
+ * @param rotated Refresh token that the source issued with the token. The error contains the refresh token, so that the
+ *   caller can store it.
  */
 export function usableToken(token: string, rotated: string | null = null): string {
   if (chatTokenIn(token) !== null)

@@ -1,26 +1,26 @@
 import type { Query } from '../../../db/query.ts'
 
 /**
- * Time for which an owner keeps a process id. This time must exceed the period in which a gateway can upload records of
- * an ended process.
+ * Time for which a gateway or pod owns the id of a gateway process. This time must exceed the period in which a gateway
+ * can upload records of an ended process.
  */
 const KEEP = "interval '30 days'"
 /**
- * Maximum number of new process ids that one owner may claim within an hour. A gateway process generates one id at its
- * start.
+ * Maximum number of new process ids that one gateway or pod may claim within an hour. A gateway process generates one
+ * id at its start.
  */
 export const MAX_NEW_PER_HOUR = 1_000
 
 /**
- * Process ids by owner. `own`: ids that the caller owns. `foreign`: ids of other owners. An id in neither
- * list is new, but the caller may not claim it, because the caller has reached `MAX_NEW_PER_HOUR`.
+ * Process ids by owner (gateway or pod). `own`: ids that the caller owns. `foreign`: ids of other owners. An id in
+ * neither list is new, but the caller may not claim the id, because the caller has reached `MAX_NEW_PER_HOUR`.
  */
 export type ClaimedProcesses = { readonly own: readonly string[]; readonly foreign: readonly string[] }
 
 /**
- * Claims process ids for `owner`. Returns which ids belong to this owner and which to other owners. This
- * owner gets all unknown ids, and the ids of deleted gateways, so that a gateway which replaces a deleted
- * gateway may upload the journal of the old processes.
+ * Claims process ids for `owner`, a gateway or pod. Returns which ids belong to this owner and which to other owners.
+ * This owner gets all unknown ids, and the ids of deleted gateways, so that a gateway which replaces a deleted gateway
+ * may upload the journal of the old processes.
  */
 export async function claimProcesses(
   q: Query,

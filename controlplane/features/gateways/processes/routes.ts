@@ -100,8 +100,8 @@ function stream({ hub, syncKeyOf }: GatewayRoutesDeps): Route {
 }
 
 /**
- * Sends the head of the response at once and returns the raw response. The caller writes lines of JSON to it
- * until the stream closes.
+ * Sends the head of the response at once and returns the raw response. The caller writes lines of JSON to the raw
+ * response until the stream closes.
  */
 function takeOver(reply: FastifyReply): FastifyReply['raw'] {
   reply.hijack()

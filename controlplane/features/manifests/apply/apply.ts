@@ -72,9 +72,9 @@ const Named = z.object({
 })
 
 /**
- * Returns the credential of the object: the value of its Secret, or the value of the entry in the encrypted store
- * that the object names. Objects of a cluster have no access to the encrypted store. Returns `NOTHING_STORED` for a
- * Connector whose credential the control plane reads from an environment variable, file or command.
+ * Returns the credential of the object: the value of its Secret, or the value in the encrypted store that the object
+ * names. Objects of a cluster have no access to the encrypted store. Returns `NOTHING_STORED` for a Connector whose
+ * credential the control plane reads from an environment variable, file or command.
  */
 async function credentialInForce(context: ApplyContext, row: ManifestRow): Promise<string | null> {
   if (row.kind !== 'Connector') return credentialOf(context.keyring, row)
@@ -95,9 +95,9 @@ async function refuse(
 }
 
 /**
- * Applies objects again that a change affects: objects that reference a Gateway whose admission rules
- * changed, and refused Connectors that may get a host of a changed Connector. `changed` contains each row in
- * its new and its old version. Returns true when the configuration in force changed.
+ * Applies again the objects that a change affects: objects that reference a Gateway whose admission rules changed, and
+ * refused Connectors that may get a host of a changed Connector. `changed` contains each row in its new and its old
+ * version. Returns true when the configuration in force changed.
  */
 export async function applyOthers(context: ApplyContext, changed: readonly ManifestRow[]): Promise<boolean> {
   const { objects, reads } = context
@@ -206,9 +206,9 @@ function byName(a: ManifestRow, b: ManifestRow): number {
 }
 
 /**
- * Maximum number of rounds in which host conflicts are resolved. Each round settles at least the oldest disputed
- * claim. Connectors that need all their domains can displace each other in a cycle; in this case, the result of the
- * last round stays in force until another change. In any result, each host has at most one connector.
+ * Maximum number of rounds in which host conflicts are resolved. Each round settles at least the oldest claim to a
+ * disputed host. Connectors that need all their domains can displace each other in a cycle; in this case, the result of
+ * the last round stays in force until another change. In any result, each host has at most one connector.
  */
 const MAX_ROUNDS = 8
 

@@ -27,9 +27,9 @@ export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] 
 }
 
 /**
- * Removes unreadable documents from a change set if they may be new texts of objects in force of the same
- * file. These objects then stay in force. For each file, removes at most as many documents as the file has
- * objects in force that are missing in the change set.
+ * Removes unreadable documents that may be new texts of objects in force, so that these objects stay in force. An
+ * unreadable document may be the new text of an object only if both are from the same file and the change set does not
+ * contain the object. For each file, removes at most as many documents as there are such objects.
  */
 export function explain(body: ChangeSetBody, known: readonly ObjectState[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
@@ -145,8 +145,8 @@ export function referring(body: PushBody): Referring {
 }
 
 /**
- * Reports whether a newer generation of the object was pushed before this one. Only objects of a cluster have
- * generations.
+ * Reports whether a generation of the object that is newer than that of `body` was pushed before. Only objects of a
+ * cluster have generations.
  */
 export function isOlder(body: PushBody, known: ManifestRow): boolean {
   return body.source === 'kubernetes' && body.uid === known.uid && body.generation < known.generation

@@ -23,7 +23,7 @@ export type Candidate = Omit<ConnectorInput, 'credential' | 'lostDomains'>
 
 /**
  * Returns a problem when the credential is the token of the bot that posts approval cards. Another token of the same
- * bot can be identified only by the provider; the bot check finds it later.
+ * bot can be identified only by the provider; the bot check finds such a token later.
  */
 export async function botProblems(
   context: ApplyContext,

@@ -57,8 +57,8 @@ export type ManifestObject<K extends ResourceKind = ResourceKind> = ObjectKey & 
   readonly boundBefore: readonly string[]
   readonly uid: string
   /**
-   * When the Connector began to claim each of its hosts, ports and Gateways. Undefined for other kinds, and for a
-   * Connector that never had a valid spec.
+   * Times at which the Connector began to claim each of its hosts, ports and Gateways. Undefined for other kinds, and
+   * for a Connector that never had a valid spec.
    */
   readonly claims: HostClaims | undefined
   /** The decrypted credential of a Connector; null when the object has no credential. */
@@ -118,8 +118,8 @@ export type Refusal = Pick<Applied, 'reasons'> & { readonly problem: PushProblem
   >
 
 /**
- * Returns the result of a refused object. `inForce`: the version that is in force; when absent, `applyOne` reads it
- * from the applier of the kind.
+ * Returns the result of a refused object. `inForce`: the version that is in force; when absent, `applyOne` reads the
+ * version from the applier of the kind.
  */
 export function refused(given: Refusal): Applied {
   const none = { warnings: [], changed: false, gateways: [], bound: [], tests: null }

@@ -91,7 +91,7 @@ async function write(
 
 /**
  * Reports whether the Gateway is new, or whether the namespaces that it admits have changed. No other field of a
- * Gateway affects the binding of objects.
+ * Gateway affects which objects apply at the Gateway.
  */
 function isBindingChanged(row: GatewayRow | undefined, { spec }: ManifestObject<'Gateway'>): boolean {
   if (row === undefined) return true

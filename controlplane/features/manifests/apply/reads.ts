@@ -36,7 +36,7 @@ export type ApplyReads = GatewayReads &
     groups(): Promise<ReadonlySet<string>>
     /** Reads the rows that applying these objects needs, with one statement per table. */
     prefetch(rows: readonly Referring[]): Promise<void>
-    /** Stores the rows of a Permission manifest that this transaction writes. */
+    /** Caches the rows of a Permission manifest that this transaction writes. */
     permissionsWritten(key: PermissionKey, rows: readonly OwnedPermission[]): void
     policyChanged(name: string): void
   }
@@ -164,7 +164,7 @@ type ConnectorReads = {
   claims(names: readonly string[]): Promise<ReadonlyMap<string, Claim>>
   connectorWritten(row: ConnectorRow): void
   connectorDeleted(name: string): void
-  /** Stores changed host claims of a Connector. Must be called before the Connector is applied. */
+  /** Caches changed host claims of a Connector. Must be called before the Connector is applied. */
   claimsChanged(row: ManifestRow): void
   claimsDeleted(key: ObjectKey): void
 }

@@ -14,7 +14,7 @@ export type EditedPolicy = {
   readonly enabled: boolean
   readonly priority: number
   readonly mode: 'enforce' | 'monitor'
-  /** Ids of the bound Gateways. An empty list means all Gateways. */
+  /** Ids of the Gateways to which the policy applies. An empty list means all Gateways. */
   readonly gatewayIds: readonly string[]
   readonly tests: readonly PolicyTestResult[]
 }

@@ -4,7 +4,7 @@ import { covers, ownedDomains, portsOf } from '../../connectors/domains.ts'
 import type { HostClaims, ManifestRow, Since } from '../rows.ts'
 import { nextSecond } from '../store.ts'
 
-/** Time of a claim that does not exist. The placeholder sorts after every ISO 8601 time. */
+/** Time of a host claim that does not exist. The placeholder sorts after every ISO 8601 time. */
 const NEVER = '~'
 
 type Claiming = {
@@ -49,8 +49,8 @@ function earliest(known: Since, isMeant: (key: string) => boolean): string | und
 }
 
 /**
- * Returns the claims of a stored object. For an object that an older version stored, the claims begin at the creation
- * of the object.
+ * Returns the host claims of a stored object. For an object that an older version stored, the claims begin at the
+ * creation of the object.
  */
 export function storedClaims(
   row: Pick<ManifestRow, 'kind' | 'namespace' | 'name' | 'stored'>,
@@ -61,7 +61,7 @@ export function storedClaims(
   return stored.claims ?? claimsOf(claiming, { before: undefined, since: stored.createdAt ?? '' })
 }
 
-/** Returns the row with the claims of its spec. `known`: the stored row of the same name. */
+/** Returns the row with the host claims of its spec. `known`: the stored row of the same name. */
 export async function withClaims(
   q: Query,
   row: ManifestRow,

@@ -14,7 +14,7 @@ export type ClaimOf = (name: string) => Claim
 /** Domains that a connector lost to another connector, by the id of the Gateway. */
 export type LostDomains = Readonly<Record<string, readonly string[]>>
 
-/** Outcome for one connector of its conflicts over hosts with other connectors, at its Gateways. */
+/** Outcome for one connector, at its Gateways, of the conflicts with other connectors over hosts. */
 export type Contest = {
   /** Gateways at which the connector governs at least one host. */
   readonly won: readonly BindableGateway[]
@@ -87,7 +87,9 @@ export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly Binda
   return gateways.some((gateway) => ownerOf(a, gateway) === ownerOf(b, gateway))
 }
 
-/** Reports whether the connector needs all its domains: they are names of one base URL, or the hosts of its type. */
+/**
+ * Reports whether the connector needs all its domains, because they are names of one base URL or the hosts of its type.
+ */
 export function haveCommonBase({ domains = [], baseUrl }: ConnectorRow['spec']): boolean {
   return domains.length === 0 || baseUrl !== undefined
 }

@@ -38,7 +38,7 @@ export function isUnbound({ gateways, lost, problem }: Binding): boolean {
   return problem !== null && gateways.length + lost.length === 0
 }
 
-/** Reports whether every Gateway that was bound to the policy has stopped admitting it. */
+/** Reports whether every Gateway that was bound to the policy has stopped admitting the policy. */
 export function isLost({ gateways, lost }: Binding): boolean {
   return gateways.length === 0 && lost.length > 0
 }

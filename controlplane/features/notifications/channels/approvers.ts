@@ -3,8 +3,7 @@ import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
 import type { UserRow } from '../../users/rows.ts'
 
 /**
- * Returns the users who may answer an approval. When the required groups have no member, these are the owners and
- * admins.
+ * Returns the users who may answer an approval. When the required groups have no member, returns the owners and admins.
  */
 export function approversOf(
   users: readonly UserRow[],

@@ -53,8 +53,8 @@ function adaptiveCard(notice: Notice) {
 }
 
 /**
- * Replaces the placeholders in the strings of the template after it is parsed, so that no value changes its JSON
- * structure. Markup in `title` and `text` is made ineffective, because an agent chooses the names in them.
+ * Parses the template, and replaces the placeholders in its strings. The order is necessary so that no value changes
+ * the JSON structure. Markup in `title` and `text` is made ineffective, because an agent chooses the names in them.
  */
 function filled(template: string, notice: Notice): unknown {
   const values: Readonly<Record<string, string>> = {

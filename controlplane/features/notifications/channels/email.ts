@@ -16,8 +16,8 @@ export type EmailOptions = {
 /** Time limit of each phase of the SMTP session in milliseconds. */
 const TIMEOUT_MS = 8_000
 /**
- * Time limit in milliseconds of the whole attempt, DNS look-up included. The limit is below the duration of a
- * message's lease.
+ * Time limit in milliseconds of the whole attempt, DNS look-up included. The limit is below the time for which one
+ * process may deliver a message (30 s).
  */
 const ATTEMPT_MS = 20_000
 

@@ -11,7 +11,7 @@ export type Vapid = {
   authorization(endpoint: string, nowMs: number): Promise<string>
 }
 
-/** Lifetime of a token; RFC 8292 allows at most a day. */
+/** Lifetime of an authorization token in seconds. RFC 8292 allows at most a day. */
 const TOKEN_LIFE_S = 12 * 3_600
 
 /**

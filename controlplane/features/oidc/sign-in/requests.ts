@@ -5,11 +5,11 @@ import { randomToken } from '../../../crypto/tokens.ts'
 import type { Binding } from '../provider.ts'
 import { SignInError } from './sign-in-error.ts'
 
-/** Request for a sign-in. A dashboard page sends it, or a CLI command that listens on a loopback port. */
+/** Request for a sign-in, from a dashboard page or from a CLI command that listens on a loopback port. */
 export type SignInRequest = {
   /**
-   * SHA-256, in base64url, of a secret that only the page or command holds. The secret is necessary to exchange the
-   * code of the sign-in.
+   * SHA-256, in base64url, of a secret that only the page or command holds. The secret is necessary to redeem the code
+   * of the sign-in.
    */
   readonly challenge: string
   readonly loopbackPort: number | null

@@ -24,8 +24,8 @@ export type ProviderSignInDeps = {
 }
 
 /**
- * Result of a callback of the provider. The page, or the command that listens on this port, can exchange the code
- * once within a minute.
+ * Result of a callback of the provider. The page, or the command that listens on this port, can redeem the code once
+ * within a minute.
  */
 export type Answered = Pick<SignInRequest, 'loopbackPort'> & { readonly code: string; readonly email: string }
 
@@ -47,7 +47,7 @@ export type ProviderSignIn = {
    */
   answer(callback: URL, cookies: readonly string[]): Promise<Answered>
   /**
-   * Exchanges the code for a session. Throws `unauthorized` for a code that is unknown, used, older than a minute, or
+   * Redeems the code for a session. Throws `unauthorized` for a code that is unknown, used, older than a minute, or
    * issued to another page.
    */
   exchange(given: { readonly code: string; readonly secret: string }): Promise<StartedSession>
@@ -106,8 +106,8 @@ async function accept(
 }
 
 /**
- * Exchanges the code for a session. Returns null when the exchange is refused. It does not throw in this case,
- * because the transaction must commit to mark the code as used.
+ * Redeems the code for a session. Returns null when the code is refused, instead of throwing, because the transaction
+ * must commit to mark the code as used.
  */
 async function exchange(
   q: Query,

@@ -15,6 +15,6 @@ export type Attribute = {
   readonly meaning: string
   /** Returns the value of the attribute. When the value is null or undefined, the record has no such attribute. */
   readonly value: (record: TrafficRecord) => AttributeValue
-  /** Encodes whole numbers as doubles too, so that a database column for the attribute has one type. */
+  /** True to encode whole numbers as doubles as well, so that a database column for the attribute has one type. */
   readonly isDouble?: true
 }

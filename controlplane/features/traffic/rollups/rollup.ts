@@ -24,9 +24,9 @@ const EVERY_MS = 30_000
 const LIMITS = { increments: 10_000, records: 50_000 }
 
 /**
- * Adds the increments of the traffic log to its roll-ups until disposed. Every replica runs it; an advisory lock
- * ensures that only one replica works at a time. A transaction that fails changes nothing, and the next run repeats
- * its work.
+ * Adds the increments of the traffic log to its roll-ups until disposed. Every replica has such a task; an advisory
+ * lock ensures that only one replica works at a time. A transaction that fails changes nothing, and the next run
+ * repeats its work.
  */
 export function createTrafficRollup({ db, log, everyMs = EVERY_MS }: TrafficRollupOptions): TrafficRollup {
   let isDisposed = false

@@ -32,8 +32,8 @@ export type RolledUp = {
 }
 
 /**
- * Adds increments to the roll-ups and deletes them. Must run in a transaction. Returns null when another transaction holds
- * the lock.
+ * Adds increments to the roll-ups and deletes the added increments. Must run in a transaction. Returns null when
+ * another transaction holds the lock.
  */
 export async function rollUp(q: Query, limits: RollupLimits): Promise<RolledUp | null> {
   const { rows: locks } = await q.query<{ isTaken: boolean }>(

@@ -81,14 +81,14 @@ export function createNarrowedTokens(deps: NarrowedTokensDeps): NarrowedTokens {
   }
 }
 
-/** Reports whether the Connector serves the Gateway, and its requests are sent with narrowed tokens. */
+/** Reports whether the Connector serves the Gateway and has narrowed tokens. */
 function isNarrowedAt(row: ConnectorRow, gatewayId: string): boolean {
   const { gatewayIds, credential } = row
   const isServed = gatewayIds.length === 0 || gatewayIds.includes(gatewayId)
   return isServed && credential !== null && hasMinted(row) && isNarrowed(row)
 }
 
-/** Reports whether the last exchange failed and the next attempt is not due yet. */
+/** Reports whether the last minting failed and the next attempt is not due yet. */
 function isFailing({ error, dueInMs }: MintedRow): boolean {
   return error !== null && dueInMs > 0
 }

@@ -2,8 +2,8 @@ import { type ExpiringSecret, type Mint, MintError } from '../mint.ts'
 import type { NarrowMint } from './github-app.ts'
 
 /**
- * Creates the source of access tokens that have only the scopes that a request needs. `mint` exchanges the stored
- * secret for a token.
+ * Creates the source of access tokens that have only the scopes that a request needs. `mint` requests a token with the
+ * stored secret.
  */
 export function createOAuth2NarrowMint(mint: Mint<ExpiringSecret>): NarrowMint {
   return async ({ need: { permissions }, ...request }) => {
