@@ -80,7 +80,7 @@ export async function createActionServices(deps: ActionServicesDeps) {
     cancelKilled: createCancelKilled({ ...base, killChecks, actions: actionCancellation }),
     /** Cancels the action of a withdrawn approval. */
     cancelAction: createCancelApprovedAction(notify),
-    /** Applies the end of an approval to the action of the approval. */
+    /** Settles the action of an approval that was answered, has expired or was cancelled. */
     onApprovalEnded: createActionEnding(base),
     execute: createExecute({
       ...base,

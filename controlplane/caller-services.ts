@@ -35,7 +35,10 @@ export type CallerServices = AsyncDisposable & {
   readonly pods: PodIdentities | null
   /** Resolves whether Kubernetes RBAC lets the members of a group answer approvals; undefined outside a cluster. */
   readonly clusterGroups: ClusterGroups | undefined
-  /** Resolves whether RBAC lets approver groups without accounts answer approvals. */
+  /**
+   * Resolves whether Kubernetes RBAC lets the members of approver groups answer approvals, for groups without user
+   * accounts.
+   */
   readonly members: GroupMembers
   /** Resolves whether the user of a stored answer still has the right to give this answer. */
   readonly confirmAnswer: ConfirmAnswer

@@ -15,7 +15,8 @@ export function allowedPorts(
 ): readonly number[] {
   const ports = [...new Set(texts.map(portIn))]
   if (ports.length === 0) return []
-  // The getter is read only after the check of the ports, because it locates the data folder and may throw.
+  // `place` is read only after the check of the ports, because its getter `folder` locates the data folder and may
+  // throw.
   const { folder, env } = place
   const taken = new Set<number>(Object.values(POD_PORTS))
   const own = new Set([folder, ...installationFolders(env).map(dataFolder)].flatMap(portsOf))

@@ -17,7 +17,10 @@ import { seccompCommand } from './seccomp-filter.ts'
 export type IsolationInput = {
   readonly uid: number
   readonly gid: number
-  /** Absolute path of the working directory. The script resolves the path again after it has mounted the masks. */
+  /**
+   * Absolute path of the working directory. The shell script that starts the command resolves the path again after it
+   * has mounted the masks.
+   */
   readonly cwd: string
   /** Folder with the certificates for the command, which the script remounts read-only. */
   readonly trustDir: string
@@ -96,8 +99,9 @@ exec "$@"
 `
 
 /**
- * Folders that are searched for Unix sockets of daemons. /proc/net/unix is not sufficient: it does not list sockets of other
- * network namespaces, such as those of a rootless container daemon, and it lists relative paths and paths before a rename.
+ * Folders that are searched for Unix sockets of daemons. /proc/net/unix is not sufficient. It does not list sockets
+ * of other network namespaces, such as those of a rootless container daemon. It also lists relative paths without
+ * their folder, and the former path of a renamed socket.
  */
 const SOCKET_FOLDERS = ['/run', '/tmp/.X11-unix']
 const MAX_ENTRIES = 100_000

@@ -33,7 +33,10 @@ export async function openLocalPorts(dir: string, ports: readonly number[]): Pro
   }
 }
 
-/** Listens on the same ports inside the network namespace, on the given loopback address. */
+/**
+ * Listens on these ports inside the network namespace, on the given loopback address. Forwards each connection to the
+ * Unix socket of its port.
+ */
 export function serveLocalPorts(ports: readonly LocalPort[], host: string): Promise<Server[]> {
   return Promise.all(
     ports.map(({ port, path }) => relay({ host, port }, () => connect({ path, allowHalfOpen: true }))),

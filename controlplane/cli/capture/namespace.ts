@@ -74,10 +74,10 @@ export const NAMESPACE_FAILED = 125
 export const NAMESERVER = '198.19.255.53'
 
 /**
- * Shell script with the arguments: $1 nftables rules, $2 resolv.conf, then the command. The device is of type dummy or veth,
- * because a kernel may support only one of these types. Resolvers with a Unix socket would answer from outside the namespace,
- * so the script masks their folders. When /etc/resolv.conf is a link into a masked folder, the script creates the target
- * again.
+ * Shell script with the arguments: $1 nftables rules, $2 resolv.conf, then the command. The script creates a network
+ * device of type dummy or veth, because a kernel may support only one of these types. Resolvers with a Unix socket
+ * would answer from outside the namespace, so the script masks the folders of their sockets. When /etc/resolv.conf is
+ * a link into a masked folder, the script creates the target again.
  */
 const SCRIPT = `
 fail() { echo "chaperone: the network namespace cannot be created: $1" >&2; exit ${NAMESPACE_FAILED}; }

@@ -83,8 +83,8 @@ const ALLOW = 0x7fff_0000
 const ERRNO = 0x0005_0000
 
 /**
- * Returns the filter instructions for one ABI. For a system call of another ABI, the filter jumps past these instructions.
- * For a call of this ABI, these instructions return the verdict.
+ * Returns the filter instructions for one ABI. For a system call of another ABI, the filter jumps past these
+ * instructions. For a call of this ABI, these instructions allow or refuse the call.
  */
 function sectionOf({ audit, socket, socketpair, socketcall, otherAbi }: Abi): readonly Buffer[] {
   const byFamily = [

@@ -183,7 +183,7 @@ function sourcesOf(connectors: z.infer<typeof Connectors>['connectors']): string
   return `; credentials: ${counted.join(', ')}`
 }
 
-/** Sources that the control plane reads itself: environment variables, files and commands. */
+/** Sources of credentials that the control plane reads itself: environment variables, files and commands. */
 const READ_SOURCES: readonly string[] = ['env', 'file', 'exec']
 
 async function connectorChecks(api: ApiClient): Promise<Check[]> {

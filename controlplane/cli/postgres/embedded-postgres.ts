@@ -142,12 +142,13 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
 
 function wrap(child: ChildProcess, port: number, password: string): Omit<EmbeddedPostgres, 'created'> {
   const pipe = child.stdio[3] as Socket
-  // The pipe fails with EPIPE when the reader exits before the last write.
+  // The pipe fails with EPIPE when the process that reads it exits before the last write.
   pipe.on('error', () => pipe.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // The line that is written to the pipe makes the reader exit, and the pipe then closes. A signal to the
-      // pid of the server would be unsafe, because another process may have this pid by that time.
+      // The process that reads the pipe exits after this line, which closes the pipe. The timer closes the pipe if
+      // this takes too long. A signal to the pid of the server would be unsafe, because another process may have this
+      // pid after the server has exited.
       const timer = setTimeout(() => pipe.destroy(), READER_MS)
       pipe.once('close', () => {
         clearTimeout(timer)
