@@ -80,7 +80,7 @@ export async function createActionServices(deps: ActionServicesDeps) {
     cancelKilled: createCancelKilled({ ...base, killChecks, actions: actionCancellation }),
     /** Cancels the action of a withdrawn approval. */
     cancelAction: createCancelApprovedAction(notify),
-    /** Settles the action of an approval that was answered, has expired or was cancelled. */
+    /** Moves the action of an approved, denied or expired approval to its next state. */
     onApprovalEnded: createActionEnding(base),
     execute: createExecute({
       ...base,

@@ -44,7 +44,10 @@ export type CallerServices = AsyncDisposable & {
   readonly confirmAnswer: ConfirmAnswer
   /** Reads the certificate authorities (CAs) of client certificates; null outside a cluster. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
-  /** State of the owner's token that a Secret of the cluster holds; null when no Secret holds the token. */
+  /**
+   * State of the owner's token (break-glass access), which a Secret of the cluster holds; null when no Secret holds
+   * it.
+   */
   readonly breakGlass: BreakGlass | null
 }
 

@@ -11,8 +11,8 @@ import type { Db, Query } from './query.ts'
 export type DbOptions = {
   readonly url: string
   /**
-   * Address of PostgreSQL itself, for notifications and sessions. Needed when `url` leads to a connection pooler.
-   * When null or absent, `url` is used.
+   * Address of PostgreSQL itself, for LISTEN and for work on one connection outside of a transaction. Needed when
+   * `url` leads to a connection pooler. When null or absent, `url` is used.
    */
   readonly listenUrl?: string | null
   /** Whether connections keep prepared statements; default: true. */

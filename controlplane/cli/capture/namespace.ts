@@ -69,7 +69,7 @@ export const NAMESPACE_FAILED = 125
 
 /**
  * Address of the name server in resolv.conf of the namespace. No host has this address: the nftables rules redirect
- * packets to it before they are sent.
+ * the packets before they leave the namespace.
  */
 export const NAMESERVER = '198.19.255.53'
 

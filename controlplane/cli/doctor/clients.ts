@@ -90,7 +90,7 @@ export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
   )
 }
 
-/** The oldest version of Node with which the script is tested that Node programs load before their own code. */
+/** Oldest version of Node in the tests of the preload script, which Node programs load before their own code. */
 const OLDEST_NODE = 18
 
 function nodeCheck(works: string, env: NodeJS.ProcessEnv): Check {

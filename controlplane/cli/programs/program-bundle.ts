@@ -189,7 +189,7 @@ function writeFiles(
 function deleteOld(folder: string, current: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
-    // The entry may have disappeared, because a concurrent start removes its temporary file.
+    // The file may have disappeared, because a concurrent start removes its own temporary file.
     const madeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
     const isOld = Date.now() - madeMs > MAX_AGE_MS
     if (name !== current && name !== 'made.json' && isOld) rmSync(path, { recursive: true, force: true })
