@@ -52,8 +52,8 @@ export type CallerServices = AsyncDisposable & {
 }
 
 /**
- * Creates the services that authenticate callers, including the sidecars of a cluster, and the CA of the sidecars'
- * certificates.
+ * Creates the services that authenticate callers, including the sidecars of a cluster. Also creates the CA that
+ * issues the certificates of sidecars.
  */
 export async function createCallerServices(given: {
   readonly db: Db

@@ -6,8 +6,8 @@ import { installationFolders } from '../client/installation-key.ts'
 import { type DataFolder, dataFolder, readRunFile } from '../state/data-folder.ts'
 
 /**
- * Returns the ports of `--allow-local` without duplicates. Throws `conflict` for a port on which an installation of this user
- * listens, because the captured command could approve its own requests there.
+ * Returns the ports of `--allow-local` without duplicates. Throws `conflict` for a port on which an installation of
+ * this user listens, because the captured command could approve its own requests there.
  */
 export function allowedPorts(
   texts: readonly string[],

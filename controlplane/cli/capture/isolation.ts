@@ -22,7 +22,10 @@ export type IsolationInput = {
    * has mounted the masks.
    */
   readonly cwd: string
-  /** Folder with the certificates for the command, which the script remounts read-only. */
+  /**
+   * Folder with the certificates for the command. The shell script that starts the command remounts the folder
+   * read-only.
+   */
   readonly trustDir: string
   /** Paths that the command must not reach. */
   readonly masks: readonly string[]
@@ -31,9 +34,9 @@ export type IsolationInput = {
 }
 
 /**
- * Returns a command line that creates mount, pid and IPC namespaces, masks paths, and executes `command`. The command line
- * itself requires capabilities in the network namespace; `command` runs without them. Mounts inherited from a more privileged
- * mount namespace are locked (mount_namespaces(7)), so `command` cannot unmount the masks.
+ * Returns a command line that creates mount, pid and IPC namespaces, masks paths, and executes `command`. The command
+ * line itself requires capabilities in the network namespace; `command` runs without them. Mounts inherited from a
+ * more privileged mount namespace are locked (mount_namespaces(7)), so `command` cannot unmount the masks.
  */
 export function isolationCommand(input: IsolationInput): NamespaceCommand {
   const { uid, gid, cwd, trustDir, masks, command } = input
@@ -109,8 +112,8 @@ const MAX_ENTRIES = 100_000
 const REMOTE = /^(fuse|nfs|cifs|smb|9p|autofs|ceph|afs)/
 
 /**
- * Returns the paths to mask: every path under which the folders are accessible, further mounts of proc, devpts and mqueue,
- * and the Unix sockets of this machine.
+ * Returns the paths to mask: every path under which the folders are accessible, further mounts of proc, devpts and
+ * mqueue, and the Unix sockets of this machine.
  */
 export function maskedPaths(
   folders: readonly string[],
@@ -134,8 +137,8 @@ export function maskedPaths(
 }
 
 /**
- * Returns the existing sockets among `names`, which are relative paths of sockets. /proc/net/unix does not list the folder of
- * a relative path, so the function tries each of `folders`, the working directories of running processes.
+ * Returns the existing sockets among `names`, which are relative paths of sockets. /proc/net/unix does not list the
+ * folder of a relative path, so the function tries each of `folders`, the working directories of running processes.
  */
 function socketsIn(folders: readonly string[], names: readonly string[]): readonly string[] {
   if (folders.length * names.length > MAX_ENTRIES) {
@@ -218,8 +221,8 @@ export function assertNotMasked(cwd: string, folders: readonly string[]): void {
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Closes inherited file descriptors, which would give the command access to files in masked folders. Descriptors that Node
- * opened itself have the close-on-exec flag, so the kernel closes them.
+ * Closes inherited file descriptors, which would give the command access to files in masked folders. Descriptors that
+ * Node opened itself have the close-on-exec flag, so the kernel closes them.
  */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {

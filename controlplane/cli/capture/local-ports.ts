@@ -8,8 +8,8 @@ export type LocalPort = { readonly port: number; readonly path: string }
 export type LocalPorts = { readonly ports: readonly LocalPort[]; close(): void }
 
 /**
- * Opens one Unix socket for each loopback port, in a new folder in `dir`. Each command may use only its own ports, so `dir`
- * must be masked for all captured commands, including those of other runs.
+ * Opens one Unix socket for each loopback port, in a new folder in `dir`. Each command may use only its own ports, so
+ * `dir` must be masked for all captured commands, including those of other runs.
  */
 export async function openLocalPorts(dir: string, ports: readonly number[]): Promise<LocalPorts> {
   if (ports.length === 0) return { ports: [], close: () => undefined }

@@ -82,8 +82,8 @@ export const kill: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { verb } = verbOf(kill, invocation.positionals, { on: null, off: null, status: null })
   const scope = checkedOption(kill, invocation, 'scope', KillScope)
-  // Activation does not use the session of `chaperone login`, because it must also work when the session has expired. Lifting
-  // uses the session if there is one.
+  // Activation does not use the session of `chaperone login`, because it must also work when the session has expired.
+  // Lifting uses the session if there is one.
   const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
   if (verb === 'status') return printState({ invocation, api }, await stateNow(api))
   return await toggle(invocation, api, { active: verb === 'on', scope })

@@ -90,8 +90,8 @@ export async function liveChecks(invocation: Invocation): Promise<Check[]> {
 }
 
 /**
- * Authenticates the control plane. Rejects when the authentication fails. Ignores an unreachable server, because every later
- * check reports it.
+ * Authenticates the control plane. Rejects when the authentication fails. Ignores an unreachable server, because
+ * every later check reports it.
  */
 async function authenticateServer(api: ApiClient): Promise<void> {
   try {

@@ -174,8 +174,8 @@ function valid(resource: ManifestResource): Verdict {
 }
 
 /**
- * Returns the manifests in the folder before the new files are copied. Skips unreadable files, because the manifests watcher
- * reports them.
+ * Returns the manifests in the folder before the new files are copied. Skips unreadable files, because the manifests
+ * watcher reports them.
  */
 function presentIn(folder: string): readonly ManifestFile[] {
   if (!existsSync(folder))

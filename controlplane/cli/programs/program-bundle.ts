@@ -65,7 +65,9 @@ const OPTIONS = {
   logLevel: 'silent',
 } as const satisfies BuildOptions
 
-/** Manifest of a bundle: `of` maps each input (source file or lockfile, relative to the project root) to its SHA-256. */
+/**
+ * Manifest of a bundle: `of` maps each input (source file or lockfile, relative to the project root) to its SHA-256.
+ */
 const BundleManifest = z.object({ of: z.record(z.string(), z.string()), file: z.string() })
 type BundleManifest = z.infer<typeof BundleManifest>
 
@@ -73,9 +75,10 @@ type BundleManifest = z.infer<typeof BundleManifest>
 const MAX_AGE_MS = 30 * 86_400_000
 
 /**
- * Returns the file of the bundled program. Builds the bundle again when a source has changed. Without a bundle, the program
- * starts half as fast and uses 30 MiB more memory, because the type stripper and the text of every file stay loaded. Resolves
- * with null, and prints a warning, when the bundle cannot be built; the program then runs from its sources.
+ * Returns the file of the bundled program. Builds the bundle again when a source has changed. Without a bundle, the
+ * program starts half as fast and uses 30 MiB more memory, because the type stripper and the text of every file stay
+ * loaded. Resolves with null, and prints a warning, when the bundle cannot be built; the program then runs from its
+ * sources.
  */
 export async function programBundle(
   program: BundledProgram,

@@ -21,10 +21,7 @@ export async function ownAction(
   })
 }
 
-/**
- * Throws `conflict` or `gone`, with the reason, when an action in this state cannot be executed, cancelled or
- * otherwise moved by the event.
- */
+/** Throws `conflict` or `gone` when the state of the action does not permit an event such as `cancel`. */
 export function assertMovable(row: ActionRow, event: Parameters<typeof moveActionRequest>[1]): void {
   const moved = moveActionRequest(row.status, event)
   if (!moved.ok) throw new ChaperoneError(moved.code, { error: moved.detail, detail: moved.detail })

@@ -64,9 +64,9 @@ export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Exec
 type Chosen = { readonly id: string; readonly name: string }
 
 /**
- * Removes the fields of the body that may carry a credential of the agent. The gateway removes these fields
- * as well, and computes the request fingerprint of the body without them. Leaves a body unchanged that the
- * gateway would refuse, for example a malformed one.
+ * Removes the fields of the body that may carry a credential of the agent. The gateway removes these fields as well,
+ * and computes the request fingerprint of the body without them. Does not change a body that the gateway would
+ * refuse, for example a malformed body.
  */
 function withoutCredential(request: ExecuteRequest, connector: string): ExecuteRequest {
   const { body, headers } = request
