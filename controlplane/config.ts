@@ -93,8 +93,8 @@ export type CertificateFiles = { readonly certFile: string; readonly keyFile: st
 
 export type TlsConfig =
   /**
-   * With `hosts`, the CA of the installation issues the server's certificate for these hosts, and clients that request
-   * another host name of `files` (SNI) receive the certificate in `files`. Without `hosts`, all clients receive it.
+   * The CA of the installation issues the certificate for `hosts`. Clients that request another host name of `files`
+   * (SNI) receive the certificate in `files`. Without `hosts`, all clients receive the given certificate.
    */
   { readonly hosts: readonly [string, ...string[]]; readonly files?: CertificateFiles } | CertificateFiles
 

@@ -11,7 +11,7 @@ const KEY_BYTES = 32
 
 /**
  * Maximum number of concurrent hashes. Hashes run in the thread pool of libuv, which DNS queries for database
- * connections also use; the limit leaves threads for them. The queue limit keeps the wait at a few seconds.
+ * connections also use; the limit leaves threads for these queries. The queue limit keeps the wait at a few seconds.
  */
 const CONCURRENCY = 2
 const MAX_QUEUED = 150

@@ -29,7 +29,9 @@ export type IsolationInput = {
   readonly trustDir: string
   /** Paths that the command must not reach. */
   readonly masks: readonly string[]
-  /** Command line of the first process of the pid namespace, which runs as this user, without capabilities. */
+  /**
+   * Command line of the first process of the pid namespace. This process runs as this user and without capabilities.
+   */
   readonly command: readonly string[]
 }
 
@@ -236,7 +238,7 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
   } catch (error) {
-    // `readdirSync` has already closed the descriptor with which it read the folder.
+    // Node has already closed the descriptor with which `readdirSync` read the folder.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
     throw error
   }

@@ -114,8 +114,8 @@ async function toggle(
 }
 
 /**
- * Omits `hosted_work` when gateways reported no work at providers. `chaperone kill status` does not omit it, because
- * its note states the limits of the cancellation.
+ * Omits `hosted_work` when gateways reported no work at providers. `chaperone kill status` prints an empty
+ * `hosted_work`, because its note states the limits of the cancellation.
  */
 function withoutEmptyWork(state: KillState): KillState {
   const { hosted_work: work, ...rest } = state

@@ -36,7 +36,7 @@ const UNITS = [
   ['min', 60_000],
 ] as const
 
-/** Formats a time span in the largest unit in which it is at least 2, rounded down. */
+/** Formats a time span, rounded down, in the largest unit in which the number is at least 2. */
 function timeText(ms: number): string {
   for (const [unit, unitMs] of UNITS) if (ms >= 2 * unitMs) return `${Math.floor(ms / unitMs)} ${unit}`
   return `${Math.max(0, Math.floor(ms / 1_000))} s`

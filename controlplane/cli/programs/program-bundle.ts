@@ -43,9 +43,9 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
 
 /**
  * Options of esbuild. Names are not minified, so that stack traces are readable. Blanks and comments are removed,
- * because V8 keeps the text of a program: without them, a gateway takes 0.9 MiB less memory. Lines are long, because
+ * because V8 keeps the text of a program; the removal saves 0.9 MiB of memory in a gateway. Lines are long, because
  * V8 keeps the positions of line ends after the first stack trace. The format is CommonJS, because an `import` of a
- * Node module evaluates all exports of the module, and one of them loads an HTTP client.
+ * Node module evaluates all exports of the module, and one of these exports loads an HTTP client.
  */
 const OPTIONS = {
   bundle: true,

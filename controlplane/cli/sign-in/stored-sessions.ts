@@ -15,7 +15,7 @@ export function storedSession(env: NodeJS.ProcessEnv, place: string): StoredSess
   return read(env)[place]
 }
 
-/** Stores the session for one control plane; null removes it. */
+/** Stores the session for one control plane; null removes the stored session. */
 export function storeSession(env: NodeJS.ProcessEnv, place: string, session: StoredSession | null): void {
   const { [place]: _replaced, ...others } = read(env)
   const sessions = session === null ? others : { ...others, [place]: session }
