@@ -71,7 +71,7 @@ export type ControlPlaneConfig = RetentionSettings & {
   readonly editing: EditingMode
   /** Command line of this installation, for the texts of the dashboard. */
   readonly command: string
-  /** Minimum strictness of Gateways outside the platform namespaces (`GATEWAY_FLOORS`). */
+  /** Minimum strictness of Gateways (`GATEWAY_FLOORS`) outside the namespaces of the platform team. */
   readonly gatewayFloors: Floors
   /** In a cluster: the Secret that holds the owner link. Null means that the database holds owner links. */
   readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null

@@ -48,7 +48,7 @@ export type Within = {
   array(): string
   /**
    * Returns the condition for a configuration row. A row of a cluster manifest is selected by the namespace in its
-   * name, any other row by the namespaces of its bound Gateways.
+   * name. Any other row is selected if all Gateways that the row applies to are in the namespaces.
    */
   configuration(table: string): string
 }

@@ -26,7 +26,7 @@ export type ActionRules = {
    * `gateway_url`. Returns null when neither gateway exists. Builds the rules of a gateway at their first use.
    */
   gatewayOf(agent: AgentRow): GatewayRules | null
-  /** Policies that are bound to no gateway; they apply to agents without a gateway. */
+  /** Policies that apply to no gateway; they decide actions of agents without a gateway. */
   readonly policies: PolicyIndex
 }
 

@@ -29,8 +29,9 @@ export type Executor = {
   /** Id of the executing gateway. Null for the gateway at the setting `gateway_url`, whose id is unknown. */
   readonly gatewayId: string | null
   /**
-   * Fingerprint of the request that the gateway receives. `findExecution` finds the execution of a held request by this
-   * fingerprint. Null when the gateway executes an order, because the order contains the id of the action.
+   * Fingerprint of the request that the gateway receives. `findExecution` finds the execution of a held request by
+   * this fingerprint. Null when the gateway executes an execution order, because the order contains the id of the
+   * action.
    */
   readonly requestFingerprint: string | null
   /**
@@ -96,8 +97,8 @@ function capableGateway({ gateway, connectors, action }: Place): Chosen {
 }
 
 /**
- * Creates an executor that sends an order on the stream of a gateway process. The order contains no decision token and
- * is sent at most once.
+ * Creates an executor that sends an execution order on the stream of a gateway process. The order contains no
+ * decision token and is sent at most once.
  */
 function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway: Chosen): Executor {
   const sent = {
