@@ -80,7 +80,7 @@ export async function createActionServices(deps: ActionServicesDeps) {
     cancelKilled: createCancelKilled({ ...base, killChecks, actions: actionCancellation }),
     /** Cancels the action of a withdrawn approval. */
     cancelAction: createCancelApprovedAction(notify),
-    /** Applies the end of an approval to the action of the approval. */
+    /** Moves the action of an approved, denied or expired approval to its next state. */
     onApprovalEnded: createActionEnding(base),
     execute: createExecute({
       ...base,

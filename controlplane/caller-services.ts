@@ -35,19 +35,25 @@ export type CallerServices = AsyncDisposable & {
   readonly pods: PodIdentities | null
   /** Resolves whether Kubernetes RBAC lets the members of a group answer approvals; undefined outside a cluster. */
   readonly clusterGroups: ClusterGroups | undefined
-  /** Resolves whether RBAC lets approver groups without accounts answer approvals. */
+  /**
+   * Resolves whether Kubernetes RBAC lets the members of approver groups answer approvals, for groups without user
+   * accounts.
+   */
   readonly members: GroupMembers
   /** Resolves whether the user of a stored answer still has the right to give this answer. */
   readonly confirmAnswer: ConfirmAnswer
   /** Reads the certificate authorities (CAs) of client certificates; null outside a cluster. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
-  /** State of the owner's token that a Secret of the cluster holds; null when no Secret holds the token. */
+  /**
+   * State of the owner's token (break-glass access), which a Secret of the cluster holds; null when no Secret holds
+   * it.
+   */
   readonly breakGlass: BreakGlass | null
 }
 
 /**
- * Creates the services that authenticate callers, including the sidecars of a cluster, and the CA of the sidecars'
- * certificates.
+ * Creates the services that authenticate callers, including the sidecars of a cluster. Also creates the CA that
+ * issues the certificates of sidecars.
  */
 export async function createCallerServices(given: {
   readonly db: Db

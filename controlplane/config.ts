@@ -71,7 +71,7 @@ export type ControlPlaneConfig = RetentionSettings & {
   readonly editing: EditingMode
   /** Command line of this installation, for the texts of the dashboard. */
   readonly command: string
-  /** Minimum strictness of Gateways outside the platform namespaces (`GATEWAY_FLOORS`). */
+  /** Minimum strictness of Gateways (`GATEWAY_FLOORS`) outside the namespaces of the platform team. */
   readonly gatewayFloors: Floors
   /** In a cluster: the Secret that holds the owner link. Null means that the database holds owner links. */
   readonly ownerLinkSecret: { readonly namespace: string; readonly name: string } | null
@@ -93,8 +93,8 @@ export type CertificateFiles = { readonly certFile: string; readonly keyFile: st
 
 export type TlsConfig =
   /**
-   * With `hosts`, the CA of the installation issues the server's certificate for these hosts, and clients that request
-   * another host name of `files` (SNI) receive the certificate in `files`. Without `hosts`, all clients receive it.
+   * The CA of the installation issues the certificate for `hosts`. Clients that request another host name of `files`
+   * (SNI) receive the certificate in `files`. Without `hosts`, all clients receive the given certificate.
    */
   { readonly hosts: readonly [string, ...string[]]; readonly files?: CertificateFiles } | CertificateFiles
 

@@ -1,7 +1,8 @@
 import { enableCompileCache } from 'node:module'
 import { COMPILE_CACHE } from './compile-cache.ts'
 
-// By default Node opens its inspector on SIGUSR1, which would let any program of the same user read the keys of this process.
+// By default Node opens its inspector on SIGUSR1, which would let any program of the same user read the keys of this
+// process.
 process.on('SIGUSR1', () => undefined)
 // The compile cache must be enabled before the modules of a command are loaded.
 enableCompileCache(COMPILE_CACHE)

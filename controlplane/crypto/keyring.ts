@@ -11,8 +11,8 @@ export type Keyring = {
    */
   seal(secret: string, rowId: string): Sealed
   /**
-   * Decrypts a secret. Throws when the keyring does not have its master key, when it was encrypted for another row
-   * id, and when bytes were modified.
+   * Decrypts a secret. Throws when the keyring does not have the master key that encrypted the secret, when the
+   * secret was encrypted for another row id, and when bytes were modified.
    */
   open(sealed: Sealed, rowId: string): string
   /**

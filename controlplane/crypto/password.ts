@@ -11,7 +11,7 @@ const KEY_BYTES = 32
 
 /**
  * Maximum number of concurrent hashes. Hashes run in the thread pool of libuv, which DNS queries for database
- * connections also use; the limit leaves threads for them. The queue limit keeps the wait at a few seconds.
+ * connections also use; the limit leaves threads for these queries. The queue limit keeps the wait at a few seconds.
  */
 const CONCURRENCY = 2
 const MAX_QUEUED = 150
@@ -20,8 +20,8 @@ const MAX_QUEUED = 150
 export type PasswordCost = { readonly N: number; readonly r: number; readonly p: number }
 
 /**
- * Hashes and verifies passwords. `turn` names the queue of a call: one queue per user, or per network of the
- * client. The queues are served round-robin.
+ * Hashes and verifies passwords. `turn` names the queue of a call, for example the queue of one user, of one device,
+ * or of one client network (IPv4 address or IPv6 /64 prefix). The queues are served round-robin.
  */
 export type Passwords = {
   /**

@@ -6,7 +6,7 @@ import { sha256 } from '../../runtime/sha256.ts'
 export type IssuedKey = { readonly key: string; readonly prefix: string; readonly sha256: Buffer }
 
 const PREFIX_LENGTH = 15
-/** Number of characters of the secret part. 43 base62 characters have 256 bits of entropy. */
+/** Number of random characters after the prefix of a key. 43 base62 characters have 256 bits of entropy. */
 const SECRET_LENGTH = 43
 
 /** Issues an agent key: `svc_live_...` for the environment `production`, `svc_test_...` for other environments. */

@@ -101,8 +101,8 @@ async function tablesInOrder(q: Query): Promise<readonly DumpedTable[]> {
 export async function emptyTable(q: Query, name: string): Promise<void> {
   if (NOT_DUMPED.includes(name)) return
   const { rows } = await q.query<{ any: boolean }>(`select exists (select from ${quoted(name)}) as any`)
-  // The database user has no DELETE privilege on the audit log. The audit log is empty when a dump is loaded, so the
-  // statement is skipped for it.
+  // The database user has no DELETE privilege on the audit log. The audit log is empty when a dump is loaded, so
+  // nothing is deleted from it.
   if (onlyRow(rows).any) await q.query(`delete from ${quoted(name)}`)
 }
 

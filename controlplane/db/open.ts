@@ -11,8 +11,8 @@ import type { Db, Query } from './query.ts'
 export type DbOptions = {
   readonly url: string
   /**
-   * Address of PostgreSQL itself, for notifications and sessions. Needed when `url` leads to a connection pooler.
-   * When null or absent, `url` is used.
+   * Address of PostgreSQL itself, for LISTEN and for work on one connection outside of a transaction. Needed when
+   * `url` leads to a connection pooler. When null or absent, `url` is used.
    */
   readonly listenUrl?: string | null
   /** Whether connections keep prepared statements; default: true. */
@@ -117,8 +117,8 @@ function statementNames(): (text: string) => string {
     const known = names.get(text)
     if (known !== undefined) return known
     const name = sha256(text).toString('base64url').slice(0, 24)
-    // The limit bounds the memory of the map. It is sufficient, because the texts of statements are constants of the
-    // code, a few of them with optional filters.
+    // The map is limited to bound its memory. The limit is sufficient, because the texts of statements are constants
+    // of the code, a few of them with optional filters.
     if (names.size < 1_000) names.set(text, name)
     return name
   }

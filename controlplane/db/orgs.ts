@@ -47,8 +47,8 @@ export async function isOwnerLinkRequired(q: Query): Promise<boolean> {
 }
 
 /**
- * Records that an administrator has signed in. The owner's token of a cluster is then closed by default.
- * Returns true for the call that recorded it.
+ * Records that an administrator has signed in. From then on, the owner's token of a cluster is disabled by default.
+ * Returns true for the call that recorded the sign-in.
  */
 export async function setAdministered(q: Query): Promise<boolean> {
   const { rowCount } = await q.query(

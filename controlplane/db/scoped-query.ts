@@ -3,7 +3,7 @@ import type { Query } from './query.ts'
 
 /**
  * Runs queries on behalf of a user, limited to the namespaces in which the user has the right. This type is not
- * assignable to `Query`, so that it cannot be passed to a store function that does not limit its rows.
+ * assignable to `Query`. Therefore, the compiler rejects a call of a store function that does not limit its rows.
  */
 export type ScopedQuery = {
   readonly namespaces: Namespaces
@@ -48,7 +48,7 @@ export type Within = {
   array(): string
   /**
    * Returns the condition for a configuration row. A row of a cluster manifest is selected by the namespace in its
-   * name, any other row by the namespaces of its bound Gateways.
+   * name. Any other row is selected if all Gateways that the row applies to are in the namespaces.
    */
   configuration(table: string): string
 }

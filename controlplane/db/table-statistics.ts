@@ -1,7 +1,7 @@
 import type { Db } from './query.ts'
 
 export type TableStatistics = {
-  /** Counts written rows, and refreshes the statistics whenever their number has doubled. */
+  /** Counts written rows, and refreshes the statistics whenever the number of written rows has doubled. */
   written(count: number): Promise<void>
 }
 

@@ -110,7 +110,7 @@ async function writeBackup(db: Db, { folder, env, file, key, included }: BackupP
 
 /**
  * Throws `conflict` when a rotation added a master key during the backup. In this case, rows may be encrypted with a
- * key that the header does not name.
+ * key that the header of the backup does not name.
  */
 function refuseNewKey(before: NamedKeys, after: NamedKeys): void {
   if (after.ids.every((id) => before.ids.includes(id))) return

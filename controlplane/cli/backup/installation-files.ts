@@ -12,8 +12,8 @@ type FileLine = Extract<ArchiveEntry, { kind: 'file' }>
 export const MASTER_KEY_PATH = 'keys/master.key'
 
 /**
- * Returns the file entries of a backup: tokens, certificates, private keys, the agents' ports and the manifests. The master
- * key is not among these entries.
+ * Returns the file entries of a backup: tokens, certificates, private keys, the agents' ports and the manifests. The
+ * master key is not among these entries.
  */
 export function* installationFiles(folder: DataFolder): Generator<FileLine> {
   const single = [folder.caCert, folder.caBundle, folder.adminToken, folder.gatewayToken]

@@ -3,11 +3,13 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { type MasterKeys, masterKeyId, parseMasterKeys } from '../../crypto/master-keys.ts'
 import type { DataFolder } from '../state/data-folder.ts'
 
-/** The keys of a master key file with their ids. The database stores the id of the key with each secret. */
+/**
+ * The keys of a master key file with their ids. The database stores, with each encrypted secret, the id of its key.
+ */
 export type NamedKeys = {
-  /** Ids of the keys that decrypt secrets. The newest key is the last. */
+  /** Ids of the keys that decrypt the secrets in the database. The newest key is the last. */
   readonly ids: readonly string[]
-  /** Id of the key from which other keys are derived. */
+  /** Id of the key from which other keys, such as those of the certificate authorities, are derived. */
   readonly rootId: string
   readonly content: MasterKeys
 }
@@ -19,7 +21,9 @@ export function environmentKey(env: NodeJS.ProcessEnv): NamedKeys | null {
   return file ? fileKey(file, 'MASTER_KEY_FILE') : null
 }
 
-/** Returns the master keys, which encrypt the secrets of this installation. Throws `conflict` when they cannot be read. */
+/**
+ * Returns the master keys, which encrypt the secrets in the database. Throws `conflict` when the keys cannot be read.
+ */
 export function installationKey(folder: DataFolder, env: NodeJS.ProcessEnv): NamedKeys {
   return environmentKey(env) ?? fileKey(folder.masterKey, 'The master key')
 }

@@ -72,8 +72,8 @@ async function headerOf(file: string): Promise<ArchiveHeader> {
 }
 
 /**
- * Throws `conflict` unless the keys are those of the backup: each key that encrypted secrets in it, and the root. The restore
- * checks this before its first write.
+ * Throws `conflict` unless the given keys can restore the backup. The keys must include every key that encrypts
+ * credentials in the backup, and must have the same root key. The restore calls this function before its first write.
  */
 function refuseOtherKey(file: string, header: ArchiveHeader, given: NamedKeys | null): void {
   if (given === null && header.includes_master_key) return

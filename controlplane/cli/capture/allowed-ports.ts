@@ -6,8 +6,8 @@ import { installationFolders } from '../client/installation-key.ts'
 import { type DataFolder, dataFolder, readRunFile } from '../state/data-folder.ts'
 
 /**
- * Returns the ports of `--allow-local` without duplicates. Throws `conflict` for a port on which an installation of this user
- * listens, because the captured command could approve its own requests there.
+ * Returns the ports of `--allow-local` without duplicates. Throws `conflict` for a port on which an installation of
+ * this user listens, because the captured command could approve its own requests there.
  */
 export function allowedPorts(
   texts: readonly string[],
@@ -15,7 +15,8 @@ export function allowedPorts(
 ): readonly number[] {
   const ports = [...new Set(texts.map(portIn))]
   if (ports.length === 0) return []
-  // The getter is read only after the check of the ports, because it locates the data folder and may throw.
+  // `place` is read only after the check of the ports, because its getter `folder` locates the data folder and may
+  // throw.
   const { folder, env } = place
   const taken = new Set<number>(Object.values(POD_PORTS))
   const own = new Set([folder, ...installationFolders(env).map(dataFolder)].flatMap(portsOf))

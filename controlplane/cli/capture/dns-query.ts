@@ -1,16 +1,19 @@
 import type { Socket } from 'node:net'
 import { sleep } from '../../../runtime/sleep.ts'
 
-/** Timeout in seconds of a DNS query of a captured command. The command's resolver uses the same timeout for one attempt. */
+/**
+ * Timeout in seconds of a DNS query of a captured command. The command's resolver uses the same timeout for one
+ * attempt.
+ */
 export const QUERY_TIMEOUT_S = 10
 
 const RETRY_MS = 100
 const HEADER_BYTES = 12
 
 /**
- * Forwards a DNS query to the gateway on a new stream. Retries while the gateway is unreachable or closes the stream, because
- * the gateway may be starting. Resolves with a SERVFAIL response after `timeoutMs`, and with an empty buffer for a malformed
- * query.
+ * Forwards a DNS query to the gateway on a new stream. Retries while the gateway is unreachable or closes the stream,
+ * because the gateway may be starting. Resolves with a SERVFAIL response after `timeoutMs`, and with an empty buffer
+ * for a malformed query.
  */
 export async function forwardQuery(dial: () => Socket, query: Buffer, timeoutMs: number): Promise<Buffer> {
   if (query.length < HEADER_BYTES) return Buffer.alloc(0)

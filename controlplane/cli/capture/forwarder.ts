@@ -30,9 +30,9 @@ const PORTS: ReadonlyArray<readonly [Kind, number]> = [
 const MAX_QUERIES = 256
 
 /**
- * Forwards the redirected connections of a captured command to the gateway unchanged. The forwarder runs in the command's
- * network namespace, is stateless and does not parse the traffic. When the forwarder stops, no traffic leaves the namespace.
- * Rejects when a port cannot be opened.
+ * Forwards the redirected connections of a captured command to the gateway unchanged. The forwarder runs in the
+ * command's network namespace, is stateless and does not parse the traffic. When the forwarder stops, no traffic
+ * leaves the namespace. Rejects when a port cannot be opened.
  */
 export async function startForwarder(input: ForwarderInput): Promise<Forwarder> {
   const servers: Server[] = []

@@ -17,20 +17,28 @@ import { seccompCommand } from './seccomp-filter.ts'
 export type IsolationInput = {
   readonly uid: number
   readonly gid: number
-  /** Absolute path of the working directory. The script resolves the path again after it has mounted the masks. */
+  /**
+   * Absolute path of the working directory. The shell script that starts the command resolves the path again after it
+   * has mounted the masks.
+   */
   readonly cwd: string
-  /** Folder with the certificates for the command, which the script remounts read-only. */
+  /**
+   * Folder with the certificates for the command. The shell script that starts the command remounts the folder
+   * read-only.
+   */
   readonly trustDir: string
   /** Paths that the command must not reach. */
   readonly masks: readonly string[]
-  /** Command line of the first process of the pid namespace, which runs as this user, without capabilities. */
+  /**
+   * Command line of the first process of the pid namespace. This process runs as this user and without capabilities.
+   */
   readonly command: readonly string[]
 }
 
 /**
- * Returns a command line that creates mount, pid and IPC namespaces, masks paths, and executes `command`. The command line
- * itself requires capabilities in the network namespace; `command` runs without them. Mounts inherited from a more privileged
- * mount namespace are locked (mount_namespaces(7)), so `command` cannot unmount the masks.
+ * Returns a command line that creates mount, pid and IPC namespaces, masks paths, and executes `command`. The command
+ * line itself requires capabilities in the network namespace; `command` runs without them. Mounts inherited from a
+ * more privileged mount namespace are locked (mount_namespaces(7)), so `command` cannot unmount the masks.
  */
 export function isolationCommand(input: IsolationInput): NamespaceCommand {
   const { uid, gid, cwd, trustDir, masks, command } = input
@@ -96,8 +104,9 @@ exec "$@"
 `
 
 /**
- * Folders that are searched for Unix sockets of daemons. /proc/net/unix is not sufficient: it does not list sockets of other
- * network namespaces, such as those of a rootless container daemon, and it lists relative paths and paths before a rename.
+ * Folders that are searched for Unix sockets of daemons. /proc/net/unix is not sufficient. It does not list sockets
+ * of other network namespaces, such as those of a rootless container daemon. It also lists relative paths without
+ * their folder, and the former path of a renamed socket.
  */
 const SOCKET_FOLDERS = ['/run', '/tmp/.X11-unix']
 const MAX_ENTRIES = 100_000
@@ -105,8 +114,8 @@ const MAX_ENTRIES = 100_000
 const REMOTE = /^(fuse|nfs|cifs|smb|9p|autofs|ceph|afs)/
 
 /**
- * Returns the paths to mask: every path under which the folders are accessible, further mounts of proc, devpts and mqueue,
- * and the Unix sockets of this machine.
+ * Returns the paths to mask: every path under which the folders are accessible, further mounts of proc, devpts and
+ * mqueue, and the Unix sockets of this machine.
  */
 export function maskedPaths(
   folders: readonly string[],
@@ -130,8 +139,8 @@ export function maskedPaths(
 }
 
 /**
- * Returns the existing sockets among `names`, which are relative paths of sockets. /proc/net/unix does not list the folder of
- * a relative path, so the function tries each of `folders`, the working directories of running processes.
+ * Returns the existing sockets among `names`, which are relative paths of sockets. /proc/net/unix does not list the
+ * folder of a relative path, so the function tries each of `folders`, the working directories of running processes.
  */
 function socketsIn(folders: readonly string[], names: readonly string[]): readonly string[] {
   if (folders.length * names.length > MAX_ENTRIES) {
@@ -214,8 +223,8 @@ export function assertNotMasked(cwd: string, folders: readonly string[]): void {
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Closes inherited file descriptors, which would give the command access to files in masked folders. Descriptors that Node
- * opened itself have the close-on-exec flag, so the kernel closes them.
+ * Closes inherited file descriptors, which would give the command access to files in masked folders. Descriptors that
+ * Node opened itself have the close-on-exec flag, so the kernel closes them.
  */
 export function closeInheritedDescriptors(): void {
   for (const name of readdirSync('/proc/self/fd')) {
@@ -229,7 +238,7 @@ function isInherited(descriptor: number): boolean {
     const flags = /^flags:\s*([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0
   } catch (error) {
-    // `readdirSync` has already closed the descriptor with which it read the folder.
+    // Node has already closed the descriptor with which `readdirSync` read the folder.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
     throw error
   }

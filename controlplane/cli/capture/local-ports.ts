@@ -8,8 +8,8 @@ export type LocalPort = { readonly port: number; readonly path: string }
 export type LocalPorts = { readonly ports: readonly LocalPort[]; close(): void }
 
 /**
- * Opens one Unix socket for each loopback port, in a new folder in `dir`. Each command may use only its own ports, so `dir`
- * must be masked for all captured commands, including those of other runs.
+ * Opens one Unix socket for each loopback port, in a new folder in `dir`. Each command may use only its own ports, so
+ * `dir` must be masked for all captured commands, including those of other runs.
  */
 export async function openLocalPorts(dir: string, ports: readonly number[]): Promise<LocalPorts> {
   if (ports.length === 0) return { ports: [], close: () => undefined }
@@ -33,7 +33,10 @@ export async function openLocalPorts(dir: string, ports: readonly number[]): Pro
   }
 }
 
-/** Listens on the same ports inside the network namespace, on the given loopback address. */
+/**
+ * Listens on these ports inside the network namespace, on the given loopback address. Forwards each connection to the
+ * Unix socket of its port.
+ */
 export function serveLocalPorts(ports: readonly LocalPort[], host: string): Promise<Server[]> {
   return Promise.all(
     ports.map(({ port, path }) => relay({ host, port }, () => connect({ path, allowHalfOpen: true }))),

@@ -22,8 +22,8 @@ export function parseMounts(text: string): readonly Mount[] {
 }
 
 /**
- * Returns every path under which a folder is accessible: `path` first, then the paths through bind mounts and through file
- * systems that are mounted more than once.
+ * Returns every path under which a folder is accessible: `path` first, then the paths through bind mounts and through
+ * file systems that are mounted more than once.
  */
 export function mountAliases(path: string, mounts: readonly Mount[]): readonly string[] {
   const own = mounts
@@ -61,8 +61,8 @@ export function otherDevptsMounts(mounts: readonly Mount[]): readonly string[] {
 }
 
 /**
- * Returns the mount points of mqueue. Each mount gives access to the POSIX message queues of the IPC namespace in which it
- * was mounted.
+ * Returns the mount points of mqueue. Each mount gives access to the POSIX message queues of the IPC namespace in
+ * which it was mounted.
  */
 export function mqueueMounts(mounts: readonly Mount[]): readonly string[] {
   return mounts.filter(({ type }) => type === 'mqueue').map(({ point }) => point)
@@ -77,14 +77,18 @@ export function hasMask(mounts: readonly Mount[]): boolean {
 }
 
 /**
- * Returns the absolute socket paths in /proc/net/unix. Omits abstract sockets, because the network namespace isolates them.
+ * Returns the absolute socket paths in /proc/net/unix. Omits abstract sockets, because the network namespace isolates
+ * them.
  */
 export function unixSocketPaths(text: string): readonly string[] {
   const paths = text.split('\n').flatMap((line) => /^[0-9a-f]+:(?:\s+\S+){6}\s(\/.*)$/i.exec(line)?.[1] ?? [])
   return [...new Set(paths)]
 }
 
-/** Returns the relative socket paths in /proc/net/unix. A name that begins with `@` may be abstract or a relative path. */
+/**
+ * Returns the relative socket paths in /proc/net/unix. A name that begins with `@` may be abstract or a relative
+ * path.
+ */
 export function relativeSocketPaths(text: string): readonly string[] {
   const lines = text.split('\n').slice(1)
   const paths = lines.flatMap((line) => /^[0-9a-f]+:(?:\s+\S+){6}\s([^/].*)$/i.exec(line)?.[1] ?? [])

@@ -32,8 +32,8 @@ export function toolPath(env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Throws `conflict` when this machine does not support capture: on systems other than Linux, and when a required program is
- * missing.
+ * Throws `conflict` when this machine does not support capture: on systems other than Linux, and when a required
+ * program is missing.
  */
 export function assertCaptureSupported(
   env: NodeJS.ProcessEnv,
@@ -54,9 +54,9 @@ export function assertCaptureSupported(
 }
 
 /**
- * Returns a command line that creates a network namespace with loopback, a device without a link, and the nftables rules, and
- * executes `command` in the namespace. For users other than root, the command line also creates a user namespace, which the
- * network namespace requires.
+ * Returns a command line that creates a network namespace with loopback, a device without a link, and the nftables
+ * rules, and executes `command` in the namespace. For users other than root, the command line also creates a user
+ * namespace, which the network namespace requires.
  */
 export function namespaceCommand({ uid, rulesFile, resolvFile, command }: NamespaceInput): NamespaceCommand {
   const own = uid === 0 ? [] : ['--user', '--map-root-user']
@@ -68,16 +68,16 @@ export function namespaceCommand({ uid, rulesFile, resolvFile, command }: Namesp
 export const NAMESPACE_FAILED = 125
 
 /**
- * Address of the name server in resolv.conf of the namespace. No host has this address: the nftables rules redirect
- * packets to it before they are sent.
+ * Address of the name server in resolv.conf of the namespace. No host needs to have this address, because
+ * the nftables rules redirect DNS packets before they leave the namespace.
  */
 export const NAMESERVER = '198.19.255.53'
 
 /**
- * Shell script with the arguments: $1 nftables rules, $2 resolv.conf, then the command. The device is of type dummy or veth,
- * because a kernel may support only one of these types. Resolvers with a Unix socket would answer from outside the namespace,
- * so the script masks their folders. When /etc/resolv.conf is a link into a masked folder, the script creates the target
- * again.
+ * Shell script with the arguments: $1 nftables rules, $2 resolv.conf, then the command. The script creates a network
+ * device of type dummy or veth, because a kernel may support only one of these types. Resolvers with a Unix socket
+ * would answer from outside the namespace, so the script masks the folders of their sockets. When /etc/resolv.conf is
+ * a link into a masked folder, the script creates the target again.
  */
 const SCRIPT = `
 fail() { echo "chaperone: the network namespace cannot be created: $1" >&2; exit ${NAMESPACE_FAILED}; }

@@ -7,9 +7,9 @@ import { hasMask, parseMounts } from './mounts.ts'
 const DEVICE = 'chaperone0'
 
 /**
- * Throws `conflict` inside `chaperone run --capture`. The check also detects capture in nested namespaces, because these
- * inherit the masks and cannot remove them. A captured program that evades the check with other mounts still has no access to
- * the keys of the installation.
+ * Throws `conflict` inside `chaperone run --capture`. The check also detects capture in nested namespaces, because
+ * these inherit the masks and cannot remove them. A captured program that evades the check with other mounts still
+ * has no access to the keys of the installation.
  */
 export function refuseInsideCapture(command: string): void {
   if (!isCovered() && networkInterfaces()[DEVICE] === undefined) return
@@ -19,8 +19,8 @@ export function refuseInsideCapture(command: string): void {
 }
 
 /**
- * Reports whether this process runs inside a captured command. Also returns true when /proc/self/mountinfo cannot be read,
- * because a captured program can hide that file from its children.
+ * Reports whether this process runs inside a captured command. Also returns true when /proc/self/mountinfo cannot be
+ * read, because a captured program can hide that file from its children.
  */
 function isCovered(): boolean {
   if (process.platform !== 'linux') return false

@@ -14,8 +14,8 @@ import { assertCaptureSupported, NAMESERVER, namespaceCommand, toolPath } from '
 import { seccompCommand } from './seccomp-filter.ts'
 
 /**
- * Environment variable that selects the role of this program in the namespaces. The environment of the captured command does
- * not contain the variable.
+ * Environment variable that selects the role of this program in the namespaces. The environment of the captured
+ * command does not contain the variable.
  */
 const ROLE_VARIABLE = 'CHAPERONE_CAPTURE_ROLE'
 const Role = z.discriminatedUnion('role', [
@@ -26,7 +26,8 @@ const Role = z.discriminatedUnion('role', [
    */
   z.object({ role: z.literal('forwarder'), file: z.string() }),
   /**
-   * `init` is the first process of the command's pid namespace. It starts the command, forwards signals and reaps orphans.
+   * `init` is the first process of the command's pid namespace. It starts the command, forwards signals and reaps
+   * orphans.
    */
   z.object({ role: z.literal('init'), path: z.string() }),
 ])
@@ -54,15 +55,19 @@ export type CapturedRun = {
   readonly command: readonly string[]
   /** Loopback ports that the command can use without policy decisions and traffic records. */
   readonly localPorts?: readonly number[]
-  /** Returns the environment of the command. Writes certificates to the given folder, which is read-only for the command. */
+  /**
+   * Returns the environment of the command. Writes certificates to the given folder, which is read-only for the
+   * command.
+   */
   readonly env: (trustDir: string) => NodeJS.ProcessEnv
   /** Environment of this process, whose PATH locates the programs that create the namespaces. */
   readonly ownEnv: NodeJS.ProcessEnv
 }
 
 /**
- * Runs a command in its own namespaces. Every connection of the command is redirected to the gateway. The data folder, other
- * processes and the Unix sockets of this machine are not accessible. Resolves with the command's exit code.
+ * Runs a command in its own namespaces. Every connection of the command is redirected to the gateway. The data
+ * folder, other processes and the Unix sockets of this machine are not accessible. Resolves with the command's exit
+ * code.
  */
 export async function runCaptured(run: CapturedRun): Promise<number> {
   const { agent, key, folder, command, ownEnv } = run
@@ -113,8 +118,8 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
 }
 
 /**
- * Runs the role that the environment selects for this process in the namespaces of a captured command. Resolves with the
- * command's exit code; null when the environment selects no role.
+ * Runs the role that the environment selects for this process in the namespaces of a captured command. Resolves with
+ * the command's exit code; null when the environment selects no role.
  */
 export async function runNamespaceProcess(
   command: readonly string[],
@@ -140,7 +145,10 @@ export async function runNamespaceProcess(
   return code
 }
 
-/** Reads the forwarder's input and removes its file before the command starts, because the file contains the agent's key. */
+/**
+ * Reads the forwarder's input and removes its file before the command starts, because the file contains the agent's
+ * key.
+ */
 function takeForwarder(file: string): Forwarder {
   const forwarder = Forwarder.parse(JSON.parse(readFileSync(file, 'utf8')))
   rmSync(dirname(file), { recursive: true })

@@ -44,9 +44,9 @@ const MACHINES: Readonly<Record<string, Machine>> = {
 }
 
 /**
- * Returns the prefix of a command line. The prefix installs a seccomp filter and executes the rest of the command line, which
- * can then only create sockets of the allowed address families. Throws `conflict` on architectures without an entry in
- * `MACHINES`.
+ * Returns the prefix of a command line. The prefix installs a seccomp filter and executes the rest of the command
+ * line, which can then only create sockets of the allowed address families. Throws `conflict` on architectures
+ * without an entry in `MACHINES`.
  */
 export function seccompCommand(architecture: string = process.arch): readonly string[] {
   const machine = MACHINES[architecture]
@@ -83,8 +83,8 @@ const ALLOW = 0x7fff_0000
 const ERRNO = 0x0005_0000
 
 /**
- * Returns the filter instructions for one ABI. For a system call of another ABI, the filter jumps past these instructions.
- * For a call of this ABI, these instructions return the verdict.
+ * Returns the filter instructions for one ABI. For a system call of another ABI, the filter jumps past these
+ * instructions. For a call of this ABI, these instructions allow or refuse the call.
  */
 function sectionOf({ audit, socket, socketpair, socketcall, otherAbi }: Abi): readonly Buffer[] {
   const byFamily = [
@@ -92,7 +92,8 @@ function sectionOf({ audit, socket, socketpair, socketcall, otherAbi }: Abi): re
     ...Object.values(FAMILIES).flatMap((family) => [unless(family, 1), allow()]),
     refuse(AF_UNSUPPORTED),
   ]
-  // SYS_SOCKET and SYS_SOCKETPAIR of socketcall are refused, because the family is in memory, which a filter cannot read.
+  // SYS_SOCKET and SYS_SOCKETPAIR of socketcall are refused, because the family is in memory, which a filter cannot
+  // read.
   const byCall = [
     load(FIRST_ARGUMENT),
     unless(1, 1),

@@ -9,7 +9,9 @@ import { replyFields } from './reply-fields.ts'
 
 export const DEFAULT_AGENT = 'dev'
 
-/** An agent with a port on the local gateway. `proxy_url` contains the agent's key: `http://NAME:KEY@127.0.0.1:PORT`. */
+/**
+ * An agent with a port on the local gateway. `proxy_url` contains the agent's key: `http://NAME:KEY@127.0.0.1:PORT`.
+ */
 export type LocalAgent = { readonly name: string; readonly proxy_url: string }
 
 /** Returns the address of a proxy without the agent's key, for output that terminals and logs keep. */
@@ -53,7 +55,9 @@ export async function listAgentsIfAllowed(api: ApiClient): Promise<readonly Agen
   return answer === null ? null : AgentList.parse(answer).agents
 }
 
-/** Creates the default agent in an installation without agents, so that the first governed request needs no dashboard. */
+/**
+ * Creates the default agent in an installation without agents, so that the first governed request needs no dashboard.
+ */
 export async function ensureDefaultAgent(api: ApiClient): Promise<void> {
   if ((await listAgents(api)).length > 0) return
   const agent = { name: DEFAULT_AGENT, runtime: 'local', environment: 'development' }
@@ -105,8 +109,8 @@ export async function waitUntilApplied(
 }
 
 /**
- * Sends a request and repeats it after a 5xx response, because a gateway that has just started may not have connected to its
- * control plane.
+ * Sends a request and repeats it after a 5xx response, because a gateway that has just started may not have connected
+ * to its control plane.
  */
 async function untilAnswered(send: () => ReturnType<ApiClient['send']>, timeoutMs: number) {
   const deadline = performance.now() + timeoutMs

@@ -25,8 +25,8 @@ export type ApiClient = {
   /** Sends a GET request and returns the text of a 2xx response. Throws the server's error for any other response. */
   text(path: string): Promise<string>
   /**
-   * Prints the text of a 2xx response to GET as it arrives. Throws the server's error for any other response, and
-   * `not_ready` when the response ends early. `print` adds a line end to each call.
+   * Passes the text of a 2xx response to GET to `print` as it arrives. Throws the server's error for any other
+   * response, and `not_ready` when the response ends early. `print` adds a line end to the text of each call.
    */
   lines(path: string, print: (lines: string) => void): Promise<void>
 }
@@ -214,7 +214,8 @@ export function localGateway({ folder, env }: Place): ApiClient {
 }
 
 /**
- * Reads the run file of an installation. Throws `not_ready` when the installation does not run.
+ * Reads the run file, which contains the addresses of a running installation. Throws `not_ready` when the
+ * installation does not run.
  *
  * @param env Locates other installations of this user, so that the error lists those that run.
  */

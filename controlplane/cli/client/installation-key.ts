@@ -8,8 +8,8 @@ import { realFolderPath } from '../state/folder-ownership.ts'
 import { readStateJson, removeStateFile, stateHome, writeStateFile } from '../state/state-home.ts'
 
 /**
- * Returns the path of the installation key of this data folder, with which commands authenticate the installation's servers.
- * Creates a missing key. Removes the keys of data folders that no longer exist.
+ * Returns the path of the installation key of this data folder, with which commands authenticate the installation's
+ * servers. Creates a missing key. Removes the keys of data folders that no longer exist.
  */
 export function ensureInstallationKey(env: NodeJS.ProcessEnv, root: string): string {
   removeOrphans(env)
@@ -26,7 +26,10 @@ export function installationKey(env: NodeJS.ProcessEnv, root: string): Installat
   return key?.folder === realFolderPath(root) ? key : undefined
 }
 
-/** Returns the installation key for this data folder. Throws `conflict` when this user has not started the installation. */
+/**
+ * Returns the installation key for this data folder. Throws `conflict` when this user has not started the
+ * installation.
+ */
 export function requireInstallationKey(env: NodeJS.ProcessEnv, root: string): InstallationKey {
   const key = installationKey(env, root)
   if (key !== undefined) return key

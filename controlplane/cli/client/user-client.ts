@@ -5,7 +5,8 @@ import { type ApiClient, controlPlane, requireSuccess, sessionStoreKey } from '.
 
 /**
  * Creates a client of the control plane. The client uses the session of `chaperone login` if there is one, otherwise
- * the token of the command line. Its requests throw `conflict` when the session has expired.
+ * the token from the environment or the data folder. Requests of the client throw `conflict` when the session has
+ * expired.
  */
 export function userClient(invocation: Pick<Invocation, 'folder' | 'env'>): ApiClient {
   const place = sessionStoreKey(invocation)

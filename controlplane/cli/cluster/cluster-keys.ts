@@ -18,7 +18,10 @@ const Status = z.object({
   waiting_for: z.array(z.string()),
 })
 
-/** Runs `chaperone keys status` in a pod of the control plane, which has the database and the keys. Returns its output. */
+/**
+ * Runs `chaperone keys status` in a pod of the control plane, which has the database and the keys. Returns its
+ * output.
+ */
 export function clusterKeyStatus(kubectl: Kubectl, system: string, json: boolean): Promise<string> {
   const command = [
     'node',
@@ -32,8 +35,8 @@ export function clusterKeyStatus(kubectl: Kubectl, system: string, json: boolean
 }
 
 /**
- * Rotates the master key of the Secret `chaperone-keys`. The user of kubectl needs the rights `get` and `update` on the Secret, and
- * `create` on `pods/exec`. The control plane pods encrypt the stored secrets again.
+ * Rotates the master key of the Secret `chaperone-keys`. The user of kubectl needs the rights `get` and `update` on
+ * the Secret, and `create` on `pods/exec`. The control plane pods encrypt the stored secrets again.
  */
 export function rotateClusterKey(
   kubectl: Kubectl,

@@ -54,8 +54,8 @@ type Data = { readonly data?: Readonly<Record<string, string>> }
 type Caller = { readonly token: string } | ClientCertificate
 
 /**
- * Returns the identity that kubectl presents to the cluster: a client certificate, which takes precedence as in kubectl, or a
- * bearer token. Both may come from a credential plugin.
+ * Returns the identity that kubectl presents to the cluster: a client certificate, which takes precedence as in
+ * kubectl, or a bearer token. Both may come from a credential plugin.
  */
 async function callerOf(kubectl: Kubectl): Promise<Caller> {
   const options: RequestOptions = {}

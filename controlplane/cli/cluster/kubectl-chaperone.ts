@@ -40,7 +40,10 @@ const OFFLINE = ['inject', 'migrate', 'catalogue']
 /** Commands that call the control plane. */
 const ONLINE = ['status', 'kill', 'approvals', 'explain', 'traffic', 'get', 'agent', 'policy', 'export']
 
-/** Runs the kubectl plugin, which executes a command against the installation of a cluster. Resolves with the exit code. */
+/**
+ * Runs the kubectl plugin, which executes a command against the installation of a cluster. Resolves with the exit
+ * code.
+ */
 async function main(argv: readonly string[]): Promise<number> {
   const { globals, system, namespace, json, rest } = split(argv)
   const [command, ...args] = rest
@@ -228,7 +231,8 @@ function exitOf(error: unknown): number {
   return code === 'validation' ? EXIT.usage : EXIT.refused
 }
 
-// By default Node opens its inspector on SIGUSR1, which would let other programs of the user read the cluster's credentials.
+// By default Node opens its inspector on SIGUSR1, which would let other programs of the user read the cluster's
+// credentials.
 process.on('SIGUSR1', () => undefined)
 main(process.argv.slice(2)).then(
   (code) => {

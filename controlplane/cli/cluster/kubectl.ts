@@ -66,7 +66,10 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
   }
 }
 
-/** Matches log lines of client-go. kubectl prints these lines for each failed attempt before it prints the error itself. */
+/**
+ * Matches log lines of client-go. kubectl prints these lines for each failed attempt before it prints the error
+ * itself.
+ */
 const LOG_LINE = /^[EIWF]\d{4} /
 const UNREACHABLE = /was refused|unable to connect|no such host|i\/o timeout|context deadline exceeded/i
 

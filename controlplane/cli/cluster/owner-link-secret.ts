@@ -7,8 +7,8 @@ import type { KubeApi } from './kube-api.ts'
 import type { Kubectl } from './kubectl.ts'
 
 /**
- * Name of the Secret with the owner link. While the installation has no owner, a user who can write this Secret can become
- * the owner.
+ * Name of the Secret with the owner link. While the installation has no owner, a user who can write this Secret can
+ * become the owner.
  */
 export const OWNER_LINK_SECRET = 'chaperone-owner-link'
 /** Key of the dashboard's address for users, in the ConfigMap with the control plane's CA. */
@@ -24,7 +24,8 @@ export async function ensureOwnerLink(api: KubeApi, namespace: string, publicUrl
 }
 
 /**
- * Replaces the owner link in the Secret and returns the new link. The user of kubectl needs the right `update` on the Secret.
+ * Replaces the owner link in the Secret and returns the new link. The user of kubectl needs the right `update` on the
+ * Secret.
  */
 export async function renewOwnerLink(kubectl: Kubectl, namespace: string): Promise<string> {
   const secret = newSecret(namespace, await publicUrlOf(kubectl, namespace))

@@ -41,8 +41,8 @@ export function podChecks(facts: PodFacts): readonly Check[] {
 
 function layerCheck(layer: string | undefined, { initContainerStatuses }: Status): Check {
   const isCaptured = layer === LAYERS.transparent
-  // A ready sidecar has proved that the traffic of the pod is captured. The label of the pod only states which
-  // capture layer the injector chose.
+  // A ready sidecar has verified that the traffic of the pod is captured. The label of the pod only states whether
+  // the injector selected the capture of the traffic.
   const isProven = initContainerStatuses.some(({ name, ready }) => name === PROXY && ready)
   if (isCaptured && isProven)
     return ok('layer', 'Captured: all outbound traffic of the pod is redirected to the sidecar')
@@ -152,7 +152,7 @@ const PASSTHROUGH =
 const SETUID =
   'cannot change the user, because all capabilities are dropped; it fails with "operation not permitted"'
 
-/** For each program, its clients that work under capture and its clients that fail. */
+/** For each program, the HTTP clients that work under capture and the clients that fail. */
 const CLIENTS: Readonly<Record<string, Known>> = {
   node: { works: 'fetch, https and every SDK on them (NODE_EXTRA_CA_CERTS)' },
   python3: {
@@ -184,7 +184,7 @@ const CLIENTS: Readonly<Record<string, Known>> = {
   'su-exec': { works: '', fails: ['su-exec', SETUID, 'runAsUser of the container instead'] },
   sudo: { works: '', fails: ['sudo', SETUID, 'runAsUser of the container instead'] },
 }
-/** For each program, its clients that ignore proxy variables and therefore bypass a sidecar without capture. */
+/** For each program, the HTTP clients that ignore proxy variables and therefore bypass a sidecar without capture. */
 const IGNORES_PROXY: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   node: ['stripe and ws', 'new Stripe(key, { httpClient: Stripe.createFetchHttpClient() })'],
   python3: ['aiohttp', 'aiohttp.ClientSession(trust_env=True)'],

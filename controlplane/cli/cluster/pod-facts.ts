@@ -56,7 +56,7 @@ export type PodFacts = {
   readonly programs: ReadonlyMap<string, readonly string[] | null>
 }
 
-/** Programs for which the checks list the clients that work and those that fail. */
+/** Programs for which the checks list the HTTP clients that work and the clients that fail. */
 const KNOWN_PROGRAMS = [
   'node',
   'python3',

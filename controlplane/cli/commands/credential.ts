@@ -108,7 +108,10 @@ async function list(invocation: Invocation, api: ApiClient): Promise<number> {
   return EXIT.ok
 }
 
-/** Sources that the control plane reads itself. A stored credential has no effect for these sources. */
+/**
+ * Sources of credentials that the control plane reads itself. For a Connector with such a source, a stored credential
+ * has no effect.
+ */
 const READ_SOURCES: readonly string[] = ['env', 'file', 'exec']
 
 function stateOf(source: string, isStored: boolean): string {

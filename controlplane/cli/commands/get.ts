@@ -216,8 +216,8 @@ function warningLines(answer: Record<string, unknown>): string[] {
 }
 
 /**
- * Returns the reasons of an object that is not refused, for example that one of its Gateways does not exist. Omits
- * reasons that are also warnings.
+ * Returns the problems of an accepted object, for example that one of its Gateways does not exist. Omits problems
+ * that are also warnings.
  */
 function unresolvedLines(object: Judged): string[] {
   if (object.accepted === false) return []

@@ -82,8 +82,8 @@ export const kill: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { verb } = verbOf(kill, invocation.positionals, { on: null, off: null, status: null })
   const scope = checkedOption(kill, invocation, 'scope', KillScope)
-  // Activation does not use the session of `chaperone login`, because it must also work when the session has expired. Lifting
-  // uses the session if there is one.
+  // Activation does not use the session of `chaperone login`, because it must also work when the session has expired.
+  // Lifting uses the session if there is one.
   const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
   if (verb === 'status') return printState({ invocation, api }, await stateNow(api))
   return await toggle(invocation, api, { active: verb === 'on', scope })
@@ -114,8 +114,8 @@ async function toggle(
 }
 
 /**
- * Omits `hosted_work` when gateways reported no work at providers. `chaperone kill status` does not omit it, because
- * its note states the limits of the cancellation.
+ * Omits `hosted_work` when gateways reported no work at providers. `chaperone kill status` prints an empty
+ * `hosted_work`, because its note states the limits of the cancellation.
  */
 function withoutEmptyWork(state: KillState): KillState {
   const { hosted_work: work, ...rest } = state

@@ -45,7 +45,8 @@ function chosenLogs(invocation: Invocation): ReadonlyArray<{ name: string; file:
   if (name !== undefined && !NAMES.some((known) => known === name)) {
     throw usageError(logs, `${name} is not one of ${NAMES.join(', ')}.`)
   }
-  // The getter is read only after the check of the arguments, because it locates the data folder and may throw.
+  // `invocation.folder` is read only after the check of the arguments, because this getter locates the data folder
+  // and may throw.
   const { folder } = invocation
   const files = (name === undefined ? NAMES : [name])
     .map((each) => ({ name: each, file: join(folder.logs, `${each}.log`) }))

@@ -76,7 +76,10 @@ function requireKey(key: string | undefined, verb: string): asserts key is strin
   throw usageError(settings, `${key} is not a setting that can be changed. ${hint}`)
 }
 
-/** Throws a usage error for a plain setting without a value, for a wrong address, and for a secret in an argument. */
+/**
+ * Throws a usage error for a missing value of a setting that is not a secret, for a wrong address, and for a secret
+ * in an argument.
+ */
 function requireValue(key: string, value: string | undefined): void {
   const isPlain = PLAIN_SETTINGS.has(key)
   if (isPlain && value === undefined)

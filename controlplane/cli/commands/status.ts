@@ -15,7 +15,10 @@ const Kill = replyFields<KillSwitchState>()(
   z.looseObject({ effective: z.array(z.looseObject({ scope: z.string(), reason: z.string() })) }),
 )
 
-/** Schema of the gateways with the number of their connected processes, and their warnings. Each warning is a sentence. */
+/**
+ * Schema of the gateways with the number of their connected processes, and their warnings. Each warning is a
+ * sentence.
+ */
 const Gateways = replyFields<GatewayList>()(
   z.looseObject({
     gateways: z.array(

@@ -143,7 +143,8 @@ export function trafficLine(record: Shown): string {
 }
 
 /**
- * Waits up to 15 s for `count` records, because gateways upload records in batches. Returns the available records as lines.
+ * Waits up to 15 s for `count` records, because gateways upload records in batches. Returns the available records as
+ * lines.
  */
 export async function trafficLines(api: ApiClient, count: number): Promise<string[]> {
   const deadline = performance.now() + 15_000

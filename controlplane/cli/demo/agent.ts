@@ -1,8 +1,8 @@
 import { Octokit } from '@octokit/rest'
 
 /**
- * Demo agent that uses the code host's SDK with a placeholder key. The program contains no code for the gateway: environment
- * variables direct its requests to the gateway. Prints the response as one line of JSON.
+ * Demo agent that uses the code host's SDK with a placeholder key. The program contains no code for the gateway:
+ * environment variables direct its requests to the gateway. Prints the response as one line of JSON.
  */
 const github = new Octokit({ auth: process.env['GITHUB_TOKEN'], log: silent() })
 const site = { owner: 'acme', repo: 'site' }

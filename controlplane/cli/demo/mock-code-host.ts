@@ -9,8 +9,8 @@ export type ReceivedRequest = {
 export type MockCodeHost = {
   readonly url: string
   /**
-   * Writes that the server received, oldest first. Omits reads, because the gateway itself sends reads (look-ups of
-   * the state that an approver sees).
+   * Write requests that the server received, oldest first. Read requests are omitted, because the gateway itself
+   * sends some of them (look-ups of the state that an approver sees).
    */
   readonly received: readonly ReceivedRequest[]
   close(): Promise<void>

@@ -7,7 +7,7 @@ import { type Check, ok, warning } from './check.ts'
 type Client = {
   readonly program: string
   /**
-   * Text that names the clients of the runtime that `chaperone run` governs, with the environment variables that
+   * Text that names the HTTP clients of the runtime that `chaperone run` governs, with the environment variables that
    * these clients read.
    */
   readonly works: string
@@ -90,7 +90,7 @@ export function clientChecks(env: NodeJS.ProcessEnv): Check[] {
   )
 }
 
-/** The oldest version of Node with which the preload is tested. */
+/** Oldest version of Node in the tests of the preload script, which Node programs load before their own code. */
 const OLDEST_NODE = 18
 
 function nodeCheck(works: string, env: NodeJS.ProcessEnv): Check {

@@ -90,8 +90,8 @@ export async function liveChecks(invocation: Invocation): Promise<Check[]> {
 }
 
 /**
- * Authenticates the control plane. Rejects when the authentication fails. Ignores an unreachable server, because every later
- * check reports it.
+ * Authenticates the control plane. Rejects when the authentication fails. Ignores an unreachable server, because
+ * every later check reports it.
  */
 async function authenticateServer(api: ApiClient): Promise<void> {
   try {
@@ -183,7 +183,7 @@ function sourcesOf(connectors: z.infer<typeof Connectors>['connectors']): string
   return `; credentials: ${counted.join(', ')}`
 }
 
-/** Sources that the control plane reads itself: environment variables, files and commands. */
+/** Sources of credentials that the control plane reads itself: environment variables, files and commands. */
 const READ_SOURCES: readonly string[] = ['env', 'file', 'exec']
 
 async function connectorChecks(api: ApiClient): Promise<Check[]> {

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { type Check, ok } from './check.ts'
 
-/** State of the secret that a Connector gets for its stored credential; null when the stored credential itself is sent. */
+/**
+ * State of the short-lived credential that a Connector gets for its stored credential; null when the stored
+ * credential itself is sent.
+ */
 export const Minted = z
   .looseObject({ issued_at: z.string().nullable(), expires_at: z.string().nullable() })
   .nullish()
@@ -9,8 +12,8 @@ export const Minted = z
 export type ConnectorSecret = { readonly connector: string; readonly minted: z.infer<typeof Minted> }
 
 /**
- * Returns a check with the age and the expiry of each short-lived secret. The last failure of its source is among the
- * warnings of the Connector.
+ * Returns a check with the age and the expiry of each short-lived credential. The warnings of the Connector contain
+ * the last failure of the source of this credential.
  */
 export function shortLivedSecretChecks(secrets: readonly ConnectorSecret[], nowMs: number): Check[] {
   return secrets.flatMap(({ connector, minted }) => {
@@ -33,7 +36,7 @@ const UNITS = [
   ['min', 60_000],
 ] as const
 
-/** Formats a time span in the largest unit in which it is at least 2, rounded down. */
+/** Formats a time span, rounded down, in the largest unit in which the number is at least 2. */
 function timeText(ms: number): string {
   for (const [unit, unitMs] of UNITS) if (ms >= 2 * unitMs) return `${Math.floor(ms / unitMs)} ${unit}`
   return `${Math.max(0, Math.floor(ms / 1_000))} s`

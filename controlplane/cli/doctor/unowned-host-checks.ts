@@ -4,7 +4,10 @@ import { type Check, ok, warning } from './check.ts'
 
 const SHOWN = 20
 
-/** Returns a check for each host that agents requested and that no connector owns, with the setting that allows the host. */
+/**
+ * Returns a check for each host that agents requested and that no connector owns, with the setting that allows the
+ * host.
+ */
 export async function unownedHostChecks(api: Pick<ApiClient, 'call'>): Promise<readonly Check[]> {
   const path = `/api/dashboard/unowned-hosts?limit=${SHOWN}`
   const { hosts } = UnownedHostsReply.parse(await api.call('GET', path))

@@ -93,7 +93,8 @@ async function rotate(invocation: Invocation, db: Db): Promise<number> {
     async advance(text) {
       const { ids, content } = namedKeys(text, store.name)
       keyring.reload(content)
-      // Does the steps of the rotation only when no replica runs, because a running control plane does them itself.
+      // Advances the rotation only when no replica runs, because a running control plane advances the rotation
+      // itself.
       await rotation.advance(({ replicas }) => replicas.length === 0)
       return await keyStatus(db, ids)
     },

@@ -4,8 +4,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import { writePrivate } from '../state/data-folder.ts'
 
 /**
- * Replaces the content of the master key file. The function returns only when the file is on disk. Otherwise, a key
- * could be lost in a power failure, and the secrets that it encrypts could not be decrypted. Throws `conflict` when
+ * Replaces the content of the master key file. The function returns only when the file is on disk. Otherwise, a power
+ * failure could destroy a key, and the secrets that this key encrypts could not be decrypted. Throws `conflict` when
  * the file has changed since it was read.
  */
 export function replaceMasterKeyFile(

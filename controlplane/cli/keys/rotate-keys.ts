@@ -38,8 +38,8 @@ export type RotatedKey = {
 const PATIENCE_MS = 600_000
 
 /**
- * Rotates the master key: adds a key, waits until every secret is encrypted with it, and removes the former keys. Continues a
- * rotation that was interrupted.
+ * Rotates the master key: adds a key, waits until every secret is encrypted with it, and removes the former keys.
+ * Continues a rotation that was interrupted.
  */
 export async function rotateKeys({ store, advance, print, pollMs }: RotationSteps): Promise<RotatedKey> {
   const text = await withTwoKeys(store, print)

@@ -128,8 +128,8 @@ type Present = {
 }
 
 /**
- * Returns the names of the objects on which the control plane must give a new verdict: changed objects, and
- * Connectors whose Secret changes in any file.
+ * Returns the names of the objects that the control plane must check again: changed objects, and Connectors whose
+ * Secret changes in any file.
  */
 function renewedBy(resources: readonly ManifestResource[], { replaced, folder }: Present): readonly string[] {
   const before = new Set(replaced.map((resource) => JSON.stringify(resource)))
@@ -157,7 +157,7 @@ function secretOf(resource: ManifestResource): string | null {
 }
 
 /**
- * Reports whether the control plane gives a verdict on the object. It gives no verdict on a Secret, but on the
+ * Reports whether the control plane reports a result for the object. It reports no result for a Secret, but for the
  * Connectors that reference the Secret.
  */
 function isJudged({ kind }: ManifestResource): boolean {
@@ -174,8 +174,8 @@ function valid(resource: ManifestResource): Verdict {
 }
 
 /**
- * Returns the manifests in the folder before the new files are copied. Skips unreadable files, because the manifests watcher
- * reports them.
+ * Returns the manifests in the folder before the new files are copied. Skips unreadable files, because the manifests
+ * watcher reports them.
  */
 function presentIn(folder: string): readonly ManifestFile[] {
   if (!existsSync(folder))
@@ -220,7 +220,7 @@ type Wanted = {
   readonly files: readonly string[]
   readonly renewed: readonly string[]
   readonly removed: readonly string[]
-  /** Verdicts of the control plane before the change. They show which verdicts are newer than the change. */
+  /** Results of the control plane before the change, by which newer results are recognised. */
   readonly before: Seen
 }
 
@@ -246,7 +246,7 @@ function isSettled(seen: Seen, { renewed, removed, before }: Wanted): boolean {
   return !isLeft && renewed.every((name) => isNewer(name, seen, before))
 }
 
-/** Returns the verdict on an object; null while the control plane has not reported a verdict on its current version. */
+/** Returns the result of an object; null while the control plane has not reported a result of the current version. */
 function verdictOf(object: string, seen: Seen, { files, renewed, before }: Wanted): Verdict | null {
   const reported = problemsOf(before, files)
   const problems = problemsOf(seen, files).filter((problem) => !reported.includes(problem))
@@ -268,8 +268,8 @@ function rowOf({ objects }: Seen, object: string): Seen['objects'][number] | und
 }
 
 /**
- * Reports whether the verdict on an object is newer than the verdict before the change. Compares only timestamps of
- * the database, so that clock skew has no effect.
+ * Reports whether the result of an object is newer than its result before the change. Compares only timestamps of the
+ * database, so that clock skew has no effect.
  */
 function isNewer(object: string, seen: Seen, before: Seen): boolean {
   return rowOf(seen, object)?.judged_at !== rowOf(before, object)?.judged_at

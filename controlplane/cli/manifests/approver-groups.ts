@@ -19,8 +19,8 @@ export type GroupCheck = {
 }
 
 /**
- * Result of the group check. `none`: no policy names an approver group. `unchecked`: no control plane is available. `failed`:
- * the control plane of CHAPERONE_URL or of this machine did not answer.
+ * Result of the group check. `none`: no policy names an approver group. `unchecked`: no control plane is available.
+ * `failed`: the control plane of CHAPERONE_URL or of this machine did not answer.
  */
 export type GroupOutcome =
   | { readonly kind: 'none' | 'checked' }

@@ -163,7 +163,7 @@ function optionsFor(invocation: Invocation, namespace: string): InjectOptions {
     logLevel: 'info',
     runtime: runtimeOf(text(invocation, 'runtime-handler') ?? ''),
     freshUid: randomInt(PROXY_UIDS.first, PROXY_UIDS.last + 1),
-    // Injection is idempotent, so a pod that is already injected keeps its uid.
+    // Injection is idempotent, so an injected pod keeps the user id of its sidecar.
     keepsUid: () => true,
   }
 }

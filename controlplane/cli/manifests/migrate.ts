@@ -78,8 +78,8 @@ function total(count: number, isCheck: boolean): string {
 }
 
 /**
- * Replaces the file atomically, so that a watcher never reads a part of it. Replaces the target of a symbolic link, not the
- * link.
+ * Replaces the file atomically, so that a watcher never reads a part of it. Replaces the target of a symbolic link,
+ * not the link.
  */
 function replace({ path, text }: MigratedFile): void {
   const target = realpathSync(path)

@@ -8,8 +8,8 @@ import { runPolicyTests } from '../../../core/decision/policies/policy-tests.ts'
 import type { ManifestFile } from './manifest-files.ts'
 
 /**
- * Finds problems for which the control plane would not accept the policies of a file: conditions that do not compile, and
- * policy tests that fail. Each problem has the form `file: Policy name: problem`.
+ * Finds problems for which the control plane would not accept the policies of a file: conditions that do not compile,
+ * and policy tests that fail. Each problem has the form `file: Policy name: problem`.
  */
 export function policyProblems(
   { path }: Pick<ManifestFile, 'path'>,

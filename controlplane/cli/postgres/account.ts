@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** User account of the PostgreSQL processes. Without an account, PostgreSQL runs with the uid and gid of this process. */
+/**
+ * User account of the PostgreSQL processes. Without an account, PostgreSQL runs with the uid and gid of this process.
+ */
 export type Account = { readonly uid: number; readonly gid: number; readonly name: string }
 
 const CANDIDATES = ['postgres', 'nobody']

@@ -17,8 +17,8 @@ import { ChaperoneError } from '../../../core/errors.ts'
 import type { Account } from './account.ts'
 
 /**
- * PostgreSQL binaries. The folder `root` contains `bin/`, `lib/` and `share/`. `version` is the version of the npm package,
- * for example `18.4.0-beta.17`.
+ * PostgreSQL binaries. The folder `root` contains `bin/`, `lib/` and `share/`. `version` is the version of the npm
+ * package, for example `18.4.0-beta.17`.
  */
 export type Binaries = { readonly root: string; readonly version: string }
 
@@ -49,8 +49,8 @@ export function installedBinaries(
 }
 
 /**
- * Returns binaries that the account can execute. Binaries below a folder that only root can enter (`/root`, `mktemp -d`) are
- * copied once to a folder that only root can write.
+ * Returns binaries that the account can execute. Binaries below a folder that only root can enter (`/root`, `mktemp
+ * -d`) are copied once to a folder that only root can write.
  */
 export function reachableBinaries(binaries: Binaries, account: Account | undefined): Binaries {
   if (account === undefined || canRun(binaries.root, account)) return binaries
@@ -73,8 +73,8 @@ export function reachableBinaries(binaries: Binaries, account: Account | undefin
 }
 
 /**
- * Reports whether the account can execute the binaries. The function executes a binary, because mode bits do not show ACLs
- * and noexec mounts.
+ * Reports whether the account can execute the binaries. The function executes a binary, because mode bits do not show
+ * ACLs and noexec mounts.
  */
 function canRun(root: string, account: Account): boolean {
   const probe = spawnSync(join(root, 'bin', 'postgres'), ['--version'], {
@@ -108,15 +108,18 @@ function copyOnce(binaries: Binaries, parent: string): Binaries {
 }
 
 /**
- * Reports whether the copy of the binaries is complete. Checks required files as well as the marker file, because a cleanup
- * of temporary files may have deleted some.
+ * Reports whether the copy of the binaries is complete. Checks required files as well as the marker file, because a
+ * cleanup of temporary files may have deleted some.
  */
 function isComplete(target: string): boolean {
   const needed = ['complete', 'bin/postgres', 'bin/initdb', 'share/postgresql/postgres.bki', 'lib/libpq.so.5']
   return needed.every((file) => existsSync(join(target, file)))
 }
 
-/** Throws `conflict` when another user created the folder first, which is possible in a world-writable parent such as /tmp. */
+/**
+ * Throws `conflict` when another user created the folder first, which is possible in a world-writable parent such as
+ * /tmp.
+ */
 function assertOwnedByRoot(folder: string): void {
   const found = lstatSync(folder)
   if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0) {

@@ -16,8 +16,8 @@ import type { Binaries } from './binaries.ts'
 import { describeFailureOutput } from './error-hints.ts'
 
 /**
- * PostgreSQL role of the control plane. The role owns only its database, is not a superuser, and is the only role that can
- * log in.
+ * PostgreSQL role of the control plane. The role owns only its database, is not a superuser, and is the only role
+ * that can log in.
  */
 export const ROLE = 'chaperone'
 const HBA = `host ${ROLE} ${ROLE} 127.0.0.1/32 scram-sha-256\n`
@@ -27,9 +27,9 @@ export const FOLDER_FD = 4
 export type ClusterTools = { readonly binaries: Binaries; readonly account: Account | undefined }
 
 /**
- * Returns the path by which PostgreSQL accesses the data directory. When PostgreSQL runs under another account on Linux,
- * the path is an open descriptor in `/proc/self/fd`, because the account may have no access to the parent folders
- * (`/root`, `mktemp -d`).
+ * Returns the path by which PostgreSQL accesses the data directory. When PostgreSQL runs under another account on
+ * Linux, the path is an open descriptor in `/proc/self/fd`, because the account may have no access to the parent
+ * folders (`/root`, `mktemp -d`).
  */
 export function folderName(dir: string, account: Account | undefined): string {
   return account !== undefined && process.platform === 'linux' ? `/proc/self/fd/${FOLDER_FD}` : dir

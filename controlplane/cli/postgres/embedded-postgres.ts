@@ -29,14 +29,20 @@ export type EmbeddedPostgresOptions = {
 }
 
 export type EmbeddedPostgres = {
-  /** Connection URL, `postgres://chaperone:…@127.0.0.1:PORT/chaperone`. The role owns its database and is not a superuser. */
+  /**
+   * Connection URL, `postgres://chaperone:…@127.0.0.1:PORT/chaperone`. The role owns its database and is not a
+   * superuser.
+   */
   readonly url: string
   readonly port: number
   readonly pid: number
   readonly created: boolean
   /** Resolves when the server process has ended. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
-  /** Requests a fast shutdown, and after `timeoutMs` an immediate one, from which PostgreSQL recovers at the next start. */
+  /**
+   * Requests a fast shutdown, and after `timeoutMs` an immediate one, from which PostgreSQL recovers at the next
+   * start.
+   */
   stop(timeoutMs?: number): Promise<void>
 }
 
@@ -118,7 +124,8 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
     const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const child = spawn('/bin/sh', ['-c', LAUNCH, 'postgres', ...command, ...settings], {
       ...programOptions(account),
-      // The server runs in a separate session, so that Ctrl-C in the terminal does not stop the database before its clients.
+      // The server runs in a separate session, so that Ctrl-C in the terminal does not stop the database before its
+      // clients.
       detached: true,
       stdio: ['ignore', log, log, 'pipe', folder],
     })
@@ -142,12 +149,13 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
 
 function wrap(child: ChildProcess, port: number, password: string): Omit<EmbeddedPostgres, 'created'> {
   const pipe = child.stdio[3] as Socket
-  // The pipe fails with EPIPE when the reader exits before the last write.
+  // The pipe fails with EPIPE when the process that reads it exits before the last write.
   pipe.on('error', () => pipe.destroy())
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('exit', (code, signal) => {
-      // The line that is written to the pipe makes the reader exit, and the pipe then closes. A signal to the
-      // pid of the server would be unsafe, because another process may have this pid by that time.
+      // The process that reads the pipe exits when it receives the line `done`, and the pipe then closes. The timer
+      // closes the pipe if this takes too long. A signal to the pid of the server would be unsafe, because another
+      // process may have this pid after the server has exited.
       const timer = setTimeout(() => pipe.destroy(), READER_MS)
       pipe.once('close', () => {
         clearTimeout(timer)

@@ -7,8 +7,8 @@ import { sleep } from '../../../runtime/sleep.ts'
 const POLL_MS = 20
 
 /**
- * Stops a server that an earlier run left in this data directory. Removes the pid file of a server that has ended, because
- * its pid may be reused. The caller must hold the lock of the data folder.
+ * Stops a server that an earlier run left in this data directory. Removes the pid file of a server that has ended,
+ * because its pid may be reused. The caller must hold the lock of the data folder.
  */
 export async function stopStaleServer(
   dir: string,

@@ -124,7 +124,8 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
     child.on('message', onMessage)
     signal.addEventListener('abort', onAbort, { once: true })
     void exited.then((exit) => {
-      // After the start, the supervisor reports exits. The promise is then settled, and the log descriptor is closed.
+      // After the start, the supervisor reports an exit. The promise of the start is settled at this time, and the log
+      // descriptor is closed.
       if (!isSettled)
         fail('exit', `ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
     })

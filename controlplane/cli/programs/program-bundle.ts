@@ -43,9 +43,9 @@ const SOURCES: Readonly<Record<BundledProgram, Source>> = {
 
 /**
  * Options of esbuild. Names are not minified, so that stack traces are readable. Blanks and comments are removed,
- * because V8 keeps the text of a program: without them, a gateway takes 0.9 MiB less memory. Lines are long, because
+ * because V8 keeps the text of a program; the removal saves 0.9 MiB of memory in a gateway. Lines are long, because
  * V8 keeps the positions of line ends after the first stack trace. The format is CommonJS, because an `import` of a
- * Node module evaluates all exports of the module, and one of them loads an HTTP client.
+ * Node module evaluates all exports of the module, and one of these exports loads an HTTP client.
  */
 const OPTIONS = {
   bundle: true,
@@ -65,7 +65,9 @@ const OPTIONS = {
   logLevel: 'silent',
 } as const satisfies BuildOptions
 
-/** Manifest of a bundle: `of` maps each input (source file or lockfile, relative to the project root) to its SHA-256. */
+/**
+ * Manifest of a bundle: `of` maps each input (source file or lockfile, relative to the project root) to its SHA-256.
+ */
 const BundleManifest = z.object({ of: z.record(z.string(), z.string()), file: z.string() })
 type BundleManifest = z.infer<typeof BundleManifest>
 
@@ -73,9 +75,10 @@ type BundleManifest = z.infer<typeof BundleManifest>
 const MAX_AGE_MS = 30 * 86_400_000
 
 /**
- * Returns the file of the bundled program. Builds the bundle again when a source has changed. Without a bundle, the program
- * starts half as fast and uses 30 MiB more memory, because the type stripper and the text of every file stay loaded. Resolves
- * with null, and prints a warning, when the bundle cannot be built; the program then runs from its sources.
+ * Returns the file of the bundled program. Builds the bundle again when a source has changed. Without a bundle, the
+ * program starts half as fast and uses 30 MiB more memory, because the type stripper and the text of every file stay
+ * loaded. Resolves with null, and prints a warning, when the bundle cannot be built; the program then runs from its
+ * sources.
  */
 export async function programBundle(
   program: BundledProgram,
@@ -189,7 +192,7 @@ function writeFiles(
 function deleteOld(folder: string, current: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
-    // The entry may have disappeared, because a concurrent start removes its temporary file.
+    // The file may have disappeared, because a concurrent start removes its own temporary file.
     const madeMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
     const isOld = Date.now() - madeMs > MAX_AGE_MS
     if (name !== current && name !== 'made.json' && isOld) rmSync(path, { recursive: true, force: true })

@@ -17,8 +17,8 @@ export type AgentEnvironmentInput = {
   readonly proxyUrl: string | null
   readonly caFile: string
   /**
-   * PEM file with the public root certificates and the gateway's CA, for clients that replace their root certificates with
-   * this file.
+   * PEM file with the public root certificates and the gateway's CA, for clients that replace their root certificates
+   * with this file.
    */
   readonly caBundleFile: string
   /** A wgetrc file with the path of the CA bundle, because wget has no environment variable for that path. */
@@ -81,7 +81,9 @@ function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET_VARIABLES.has(name)))
 }
 
-/** Returns the environment without the user's proxy variables, because the user's proxy is unreachable under capture. */
+/**
+ * Returns the environment without the user's proxy variables, because the user's proxy is unreachable under capture.
+ */
 function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const proxies = new Set(Object.keys(proxyVariables('http://127.0.0.1:1')))
   return Object.fromEntries(Object.entries(env).filter(([name]) => !proxies.has(name)))

@@ -41,7 +41,7 @@ export const AGENT_PROGRAMS: readonly AgentProgram[] = [
   program('CrewAI', 'crewai', ['crewai'], ['crewai'], { py: 'crewai' }),
 ]
 
-/** Programs that start another program. One of their arguments names the other program. */
+/** Programs that start another program, which one of their arguments names. */
 const LAUNCHERS = new Set([
   'npx',
   'bunx',

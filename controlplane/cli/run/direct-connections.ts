@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { outgoingConnections, SOCKET_TABLES } from '../../../core/capture/socket-table.ts'
 
-/** A TCP connection of a command that bypasses the gateway. */
+/** A TCP connection that a command opened and that bypasses the gateway. */
 export type DirectConnection = {
   readonly program: string
   readonly pid: number
@@ -14,8 +14,8 @@ export type ConnectionWatch = { close(): void }
 const INTERVAL_MS = 100
 
 /**
- * Calls `found` once, for the first connection of the process or its descendants to a non-loopback address. Works on Linux
- * only. The function samples connections every 100 ms, so it may miss a shorter connection.
+ * Calls `found` once, for the first connection of the process or its descendants to a non-loopback address. Works on
+ * Linux only. The function samples connections every 100 ms, so it may miss a shorter connection.
  */
 export function watchDirectConnections(
   pid: number,

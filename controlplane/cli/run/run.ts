@@ -133,8 +133,8 @@ function offerStarter(invocation: Invocation, manifests: string): void {
 }
 
 /**
- * Runs the command and prints one notice when the command bypasses the gateway. In a terminal, the notice follows the end of
- * the command, because the command may draw on the screen. Otherwise the notice is printed at once.
+ * Runs the command and prints one notice when the command bypasses the gateway. In a terminal, the notice follows the
+ * end of the command, because the command may draw on the screen. Otherwise the notice is printed at once.
  */
 async function runWatched(
   [command = '', ...args]: readonly string[],

@@ -10,8 +10,8 @@ export type SpawnCommandOptions = {
 }
 
 /**
- * Runs a command with inherited standard streams and forwards signals to it. Resolves with the command's exit code, with 128
- * + n when signal n ended the command, 127 when it was not found, and 126 when it cannot be executed.
+ * Runs a command with inherited standard streams and forwards signals to it. Resolves with the command's exit code,
+ * with 128 + n when signal n ended the command, 127 when it was not found, and 126 when it cannot be executed.
  */
 export function spawnCommand(
   command: string,
@@ -20,8 +20,8 @@ export function spawnCommand(
   { deliver = (child, signal) => void child.kill(signal), onStart }: SpawnCommandOptions = {},
 ): Promise<number> {
   return new Promise((resolve) => {
-    // The handlers are registered before the spawn, so that no signal is missed. They run in a later turn of the event loop,
-    // when `child` is assigned.
+    // The handlers are registered before the spawn, so that no signal is missed. They run in a later turn of the
+    // event loop, when `child` is assigned.
     const forward = (signal: NodeJS.Signals) => deliver(child, signal)
     // The terminal sends Ctrl-C to the command directly. This process must not exit before the command exits.
     const ignore = () => undefined

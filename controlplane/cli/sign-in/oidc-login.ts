@@ -27,9 +27,9 @@ export async function identityProvider(url: string): Promise<string | null> {
 }
 
 /**
- * Signs in through the identity provider with a loopback redirect (RFC 8252, 7.3). The user opens an address in a browser of
- * this machine. The control plane redirects the browser to a loopback port with a code. Only this process can exchange the
- * code, because the exchange requires a secret that does not leave this process.
+ * Signs in through the identity provider with a loopback redirect (RFC 8252, 7.3). The user opens an address in a
+ * browser of this machine. The control plane redirects the browser to a loopback port with a code. Only this process
+ * can redeem the code for a session, because this requires a secret that does not leave this process.
  */
 export async function oidcLogin(
   url: string,

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { readStateJson, writeStateFile } from '../state/state-home.ts'
 
 /**
- * Name of the file with the device proofs of earlier sign-ins on this computer. The file contains them by the key of
- * the control plane (`sessionStoreKey`) and by e-mail address.
+ * Name of the file with the device proofs: cookies that prove earlier sign-ins on this computer. The file maps the
+ * key of the control plane (`sessionStoreKey`) and the e-mail address of the user to a device proof.
  */
 const FILE = 'devices.json'
 const Devices = z.record(z.string(), z.record(z.string(), z.string()))

@@ -184,8 +184,8 @@ export function ensureSecret(
 }
 
 /**
- * Writes the file atomically, and only when content or mode differ. Concurrent processes may call this function: each writes
- * its own temporary file, and the last rename wins.
+ * Writes the file atomically, and only when content or mode differ. Concurrent processes may call this function: each
+ * writes its own temporary file, and the last rename wins.
  */
 export function writePrivate(file: string, content: string | Uint8Array, mode = 0o600): void {
   const bytes = Buffer.from(content)

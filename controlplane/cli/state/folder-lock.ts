@@ -35,8 +35,8 @@ function stateOf(file: string): LockState {
 }
 
 /**
- * Removes a stale lock. A claim folder serializes removals: a second process could otherwise remove the new lock of the first
- * process.
+ * Removes a stale lock. A folder beside the lock serializes removals: a second process could otherwise remove the new
+ * lock of the first process.
  */
 function takeOver(file: string): boolean {
   if (!claim(`${file}.takeover`)) return false

@@ -6,8 +6,8 @@ const WRITABLE_BY_OTHERS = 0o022
 const STICKY = 0o1000
 
 /**
- * Throws `conflict` when another user owns or can write to the folder, one of `files`, or a parent folder, because that user
- * could replace the tokens and addresses in it. Paths that do not exist are not checked.
+ * Throws `conflict` when another user owns or can write to the folder, one of `files`, or a parent folder, because
+ * that user could replace the tokens and addresses in it. Paths that do not exist are not checked.
  *
  * @param files Paths in the folder, relative or absolute.
  */

@@ -12,8 +12,8 @@ export function processIdentity(pid: number): string | undefined {
 function linuxIdentity(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Counts fields from the last parenthesis, because the command name may contain spaces and parentheses. Field 3 is the
-    // state, field 22 the start time (proc_pid_stat(5)).
+    // Counts fields from the last parenthesis, because the command name may contain spaces and parentheses. Field 3
+    // is the state, field 22 the start time (proc_pid_stat(5)).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`

@@ -60,7 +60,10 @@ export function readStateFile(env: NodeJS.ProcessEnv, name: string): string | un
   }
 }
 
-/** Reads a JSON file in the state folder. Returns undefined for an absent or damaged file, which the next write replaces. */
+/**
+ * Reads a JSON file in the state folder. Returns undefined for an absent or damaged file, which the next write
+ * replaces.
+ */
 export function readStateJson<S extends z.ZodType>(
   env: NodeJS.ProcessEnv,
   name: string,

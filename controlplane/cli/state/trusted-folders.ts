@@ -6,7 +6,10 @@ import { readStateFile, writeStateFile } from './state-home.ts'
 const FILE = 'trusted-folders.json'
 const Stored = z.object({ folders: z.array(z.string()) })
 
-/** Returns the real paths of data folders in working trees that this user trusts. Throws `conflict` when the list is damaged. */
+/**
+ * Returns the real paths of data folders in working trees that this user trusts. Throws `conflict` when the list is
+ * damaged.
+ */
 export function trustedFolders(env: NodeJS.ProcessEnv): readonly string[] {
   const text = readStateFile(env, FILE)
   if (text === undefined) return []

@@ -7,8 +7,8 @@ import { realFolderPath } from './folder-ownership.ts'
 import { setTrustedFolders, trustedFolders } from './trusted-folders.ts'
 
 /**
- * Returns the data folder of a working tree. Creates and trusts a missing folder. Throws `conflict` for an existing folder
- * that is not trusted, because the folder may come from the repository.
+ * Returns the data folder of a working tree. Creates and trusts a missing folder. Throws `conflict` for an existing
+ * folder that is not trusted, because the folder may come from the repository.
  */
 export function workingTreeFolder({
   env,

@@ -23,8 +23,8 @@ function errorText(error: unknown): string {
 }
 
 /**
- * Returns the message of an error in one line, without a full stop. Node reports failed attempts to connect to the addresses
- * of a host as an `AggregateError` without a message.
+ * Returns the message of an error in one line, without a full stop. Node reports failed attempts to connect to the
+ * addresses of a host as an `AggregateError` without a message.
  */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '')

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { ChaperoneError } from '../../../core/errors.ts'
 
-/** Returns the wanted port, or any free port for 0. Throws `conflict` with the option to change when the port cannot be used. */
+/**
+ * Returns the wanted port, or any free port for 0. Throws `conflict` with the option to change when the port cannot
+ * be used.
+ */
 export async function choosePort(host: string, wanted: number, option: string): Promise<number> {
   const server = createServer()
   server.listen(wanted, host)

@@ -23,8 +23,8 @@ export function ensureSecrets(folder: DataFolder): InstallationSecrets {
 }
 
 /**
- * Returns 43 random base62 characters. Discards random bytes from 248: 248 is a multiple of 62, so every character is equally
- * likely.
+ * Returns 43 random base62 characters. Discards random bytes from 248: 248 is a multiple of 62, so every character is
+ * equally likely.
  */
 function randomToken(): string {
   const fair: number[] = []

@@ -31,8 +31,8 @@ export type InstallationOptions = {
   readonly gatewayPort: number
   readonly withGateway: boolean
   /**
-   * `session`: after the registration of an owner, approvals require a session. `token`: the token of the command
-   * line is sufficient for approvals.
+   * `session`: after the registration of an owner, approvals require a session. `token`: the admin token, with which
+   * commands authenticate, is sufficient for approvals.
    */
   readonly approvals: 'session' | 'token'
   /** Command line of this installation, for texts of the dashboard. */

@@ -11,8 +11,8 @@ export function dataOption(named: string | null): string {
 /**
  * Returns command lines that the user can run in another terminal.
  *
- * @param named The data folder given by `--data` or CHAPERONE_DATA. The printed command lines contain it, because
- * they would otherwise use another installation.
+ * @param named The data folder given by `--data` or CHAPERONE_DATA. The printed command lines contain this folder,
+ * because commands without it would use another installation.
  */
 export function nextSteps(command: string, named: string | null): readonly string[] {
   const data = dataOption(named)

@@ -31,8 +31,8 @@ export type ProcessesOptions = {
 
 export type Processes = {
   /**
-   * Stops all processes. The gateway and the watcher stop first, so that they can upload records to the control plane, and
-   * the database stops last.
+   * Stops all processes. The gateway and the manifests watcher stop first, so that they can upload records to the
+   * control plane, and the database stops last.
    */
   stop(): Promise<void>
 }
@@ -44,8 +44,8 @@ type Running = { [K in 'gateway' | 'operator' | 'controlPlane' | 'postgres']?: K
 const GRACE = { edge: 1_800, controlPlane: 1_200, postgres: 1_000 } as const
 
 /**
- * Starts the database, the control plane, the gateway and the watcher, concurrently where possible. When one start fails,
- * stops all processes and rejects.
+ * Starts the database, the control plane, the gateway and the manifests watcher, concurrently where possible. When
+ * one start fails, stops all processes and rejects.
  */
 export async function startProcesses(options: ProcessesOptions, signal: AbortSignal): Promise<Processes> {
   const failed = new AbortController()

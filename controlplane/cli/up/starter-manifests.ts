@@ -18,8 +18,8 @@ export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 const SCHEMA_FILE = 'manifest.schema.json'
 
 /**
- * Creates the manifests folder with the starter manifests. Does not change an existing folder, even an empty one, except for
- * its JSON schema, which must match the version of the program.
+ * Creates the manifests folder with the starter manifests. Does not change an existing folder, even an empty one,
+ * except for its JSON schema, which must match the version of the program.
  */
 export function ensureManifests(dir: string): { readonly created: boolean } {
   if (existsSync(dir)) {

@@ -14,7 +14,8 @@ export type StopSignals = Disposable & {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Listens for signals until disposed. The first signal requests a graceful stop. The third signal ends the process at once.
+ * Listens for signals until disposed. The first signal requests a graceful stop. The third signal ends the process at
+ * once.
  */
 export function stopSignals(): StopSignals {
   const controller = new AbortController()

@@ -73,8 +73,8 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 /**
- * Starts the installation. Resolves with null when a termination signal arrived before the start completed, which is not an
- * error.
+ * Starts the installation. Resolves with null when a termination signal arrived before the start completed, which is
+ * not an error.
  */
 async function startUnlessStopped(
   options: InstallationOptions,
@@ -143,8 +143,8 @@ function welcome(
 }
 
 /**
- * Returns a line with the owner link when standard output is a terminal. Otherwise the line has the command that prints the
- * link, because logs keep the output of a program.
+ * Returns a line with the owner link when standard output is a terminal. Otherwise the line has the command that
+ * prints the link, because logs keep the output of a program.
  */
 function becomeOwner({ owner_link: link }: Facts, cwd: string, named: string | null): string[] {
   if (link === null) return []

@@ -14,7 +14,10 @@ type Parts = {
   readonly query?: Readonly<Record<string, string | number | undefined>>
   readonly body?: unknown
 }
-/** Reason for a sign-in: the session has ended, or this browser has lost the page secret of the session. */
+/**
+ * Reason for a sign-in: the session has ended, or this browser has lost the page secret, which API requests send in
+ * addition to the session cookie.
+ */
 export type SignInReason = 'signed_out' | 'page_secret'
 type Listener = (why: SignInReason) => void
 const onSignedOut = new Set<Listener>()

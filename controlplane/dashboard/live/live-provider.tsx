@@ -3,7 +3,7 @@ import { type ChangeStream, createChangeStream, type LiveStatus } from './change
 
 const LiveContext = createContext<ChangeStream | null>(null)
 
-/** Opens the stream of changes for the components in `children`, and closes it when it unmounts. */
+/** Opens the stream of changes for the components in `children`. Closes the stream when the provider unmounts. */
 export function LiveProvider({ children }: { readonly children: ReactNode }) {
   const [stream, setStream] = useState<ChangeStream | null>(null)
   useEffect(() => {

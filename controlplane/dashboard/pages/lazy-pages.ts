@@ -10,7 +10,7 @@ import { Page as Settings } from './settings/settings-page.tsx'
 import { Page as Traffic } from './traffic/traffic-page.tsx'
 import { Page as Users } from './users/users-page.tsx'
 
-/** Pages in the second chunk. It contains all pages that are not in the first bundle. */
+/** Pages in the second chunk, which contains all pages that are not in the first bundle. */
 export const LAZY_PAGES = {
   traffic: Traffic,
   explain: Explain,

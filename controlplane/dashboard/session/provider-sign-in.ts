@@ -39,7 +39,7 @@ export async function finishProviderSignIn(): Promise<ApiError | null> {
   const query = RETURN.exec(location.hash)?.[1]
   if (query === undefined) return null
   const pending = takePending()
-  // Removes the sign-in code from the URL and the browser history before the exchange.
+  // Removes the sign-in code from the URL and the browser history before the code is sent.
   history.replaceState(null, '', `/${pending?.page ?? ''}`)
   const result = new URLSearchParams(query)
   const code = result.get('code')

@@ -24,12 +24,12 @@ export type ConnectionPoolOptions = {
 }
 
 /**
- * Connection pool that detects and closes hung connections. After a failover that drops packets, a connection hangs until
- * the kernel stops retransmitting (typically 15 minutes). A timeout alone cannot distinguish a hung connection from a
- * connection with a slow statement. Therefore, a second connection checks whether the server still executes the statement
- * (`pg_stat_activity`). If not, the pool closes the connection and replaces all other connections, because they lead
- * to the same server. The pool also replaces its connections when the server refuses writes, because after a failover
- * the old primary can be a read-only standby.
+ * Connection pool that detects and closes hung connections. After a failover that drops packets, a connection hangs
+ * until the kernel stops retransmitting (typically 15 minutes). A timeout alone cannot distinguish a hung connection
+ * from a connection with a slow statement. Therefore, a second connection checks whether the server still executes
+ * the statement (`pg_stat_activity`). If not, the pool closes the connection and replaces all other connections,
+ * because they lead to the same server. The pool also replaces its connections when the server refuses writes,
+ * because after a failover the old primary can be a read-only standby.
  */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions
@@ -103,7 +103,7 @@ export class ConnectionPool {
   }
 }
 
-/** A connection in use, and how to mark it to be closed after use. */
+/** A connection in use. `discard` marks the connection to be closed after use. */
 type Connection = { readonly client: pg.PoolClient; readonly own: Generation; readonly discard: Discard }
 
 /**

@@ -15,9 +15,9 @@ const FULL = ['', 'prefer', 'require', 'verify-full']
 
 /**
  * Returns the URL without its TLS parameters, and TLS options that replace these parameters. Returns null when no
- * files are configured; the parameters of the URL then apply. Each new connection reads the files again, because
- * their issuer renews them. If a file cannot be read then, the content that was read last is used. Throws when a file
- * cannot be read now, and when `sslmode` contradicts the files.
+ * files are configured; the parameters of the URL then apply. Throws when a file cannot be read, and when `sslmode`
+ * contradicts the files. Each new connection reads the files again, because certificates are renewed. If a connection
+ * cannot read a file, the connection uses the content that was read last.
  */
 export function databaseTls(
   url: string,
@@ -56,8 +56,8 @@ export function readDatabaseTls(
 }
 
 /**
- * Attributes of the getters. They are enumerable, because `pg` copies the options for each connection and thus calls
- * the getters. They are configurable, because `pg` redefines `key` to hide it.
+ * Attributes of the properties that read the files. The properties are enumerable, because `pg` copies the options
+ * for each connection and thus reads them. The properties are configurable, because `pg` redefines `key` to hide it.
  */
 const SHOWN = { enumerable: true, configurable: true }
 
@@ -68,7 +68,7 @@ function renewed(file: string): { get(): string } {
       try {
         content = readFileSync(file, 'utf8')
       } catch {
-        // The file cannot be read while it is being replaced, so its last content is used.
+        // The file cannot be read while it is being replaced. In this case, the content that was read last is used.
       }
       return content
     },

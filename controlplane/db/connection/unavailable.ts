@@ -1,8 +1,8 @@
 import { ChaperoneError } from '../../../core/errors.ts'
 
 /**
- * Error codes of an unavailable database: network errors, and PostgreSQL errors while it shuts down, starts, recovers
- * or has no free connection.
+ * Error codes of an unavailable database: network errors, and errors of a PostgreSQL server that shuts down, starts,
+ * recovers or has no free connection.
  */
 const CODES = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0[1-3]|53300|08\w{3})$/
 /** Messages of errors of the `pg` driver that have no code. */

@@ -6,7 +6,9 @@ const EVERY_MS = 15_000
 
 export type ActionUpkeepDeps = { readonly db: Db; readonly log: Logger }
 
-/** Ends executions whose replica crashed. Runs at the start and every 15 s, on one replica at a time, until disposed. */
+/**
+ * Ends executions whose replica crashed. Runs at the start and every 15 s, on one replica at a time, until disposed.
+ */
 export class ActionUpkeep implements AsyncDisposable {
   readonly #deps: ActionUpkeepDeps
   #timer: NodeJS.Timeout | undefined

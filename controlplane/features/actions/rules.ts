@@ -23,10 +23,10 @@ export type ActionRules = {
   agent(id: string): AgentRow | undefined
   /**
    * Returns the rules of the agent's gateway. An agent without a gateway gets the rules of the gateway at the setting
-   * `gateway_url`. Returns null when there is neither. Builds the rules of a gateway at their first use.
+   * `gateway_url`. Returns null when neither gateway exists. Builds the rules of a gateway at their first use.
    */
   gatewayOf(agent: AgentRow): GatewayRules | null
-  /** Policies that are bound to no gateway; they apply to agents without a gateway. */
+  /** Policies that apply to no gateway; they decide actions of agents without a gateway. */
   readonly policies: PolicyIndex
 }
 

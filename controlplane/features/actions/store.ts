@@ -22,7 +22,7 @@ export type NewAction = {
   readonly rulesVersion: number
   /** Id (`jti`) and key id (`kid`) of the decision token. Null unless the action is allowed without an approval. */
   readonly token: { readonly jti: string; readonly kid: string } | null
-  /** Audit events of the action, in the order in which the evidence chain lists them. */
+  /** Audit events of the action, in the order of the audit log. */
   readonly events: readonly AuditEventInput[]
 }
 

@@ -196,8 +196,8 @@ export async function registerAgent(q: Query, row: AgentInput, event: AgentEvent
 }
 
 /**
- * Binds an agent to a gateway in the caller's transaction. `event`: audit event of the change; null when an agent
- * without a gateway is bound, which records no event.
+ * Assigns an agent to a gateway in the caller's transaction. `event`: audit event of the change; null when the agent
+ * had no gateway before, because such a change records no event.
  */
 export async function bindAgent(
   q: Query,

@@ -41,7 +41,10 @@ export function approvalCard(row: ApprovalRow): ApprovalCard {
   }
 }
 
-/** Returns the time until which the approval can be used, and withdrawn; null if it was used or is not approved. */
+/**
+ * Returns the time until which the approval can be used or withdrawn; null for an approval that is not approved or
+ * was used.
+ */
 function withdrawableUntil({ kind, status, spentAt, respondedAt }: ApprovalRow): string | null {
   if (status !== 'approved' || spentAt !== null || respondedAt === null) return null
   const windowS = kind === 'hold' ? LIMITS.approvedRetryWindowS : TOKEN_LIFE_S

@@ -72,8 +72,8 @@ export function SearchableTable<Row>(props: Props<Row>) {
 }
 
 /**
- * Renders what is shown in place of the rows. For a list without rows, this is `empty`; otherwise it is a note that
- * no row matches the search.
+ * Renders the content in place of the rows: `empty` for a list without rows, otherwise a note that no row matches the
+ * search.
  */
 function NothingShown(props: {
   readonly noun: string

@@ -13,7 +13,7 @@ const SHORT_COMMIT = 12
 
 type Placed = Pick<Managed, 'managed_by' | 'origin'>
 
-/** Shows the source of an object: the place where the object is edited. */
+/** Shows the origin of an object: a manifest, the dashboard, the command line, or the program itself. */
 export function SourceBadge({ row }: { readonly row: Placed }) {
   const { from, commit } = row.origin
   if (from !== 'manifest') return <ToneBadge tone="quiet">{TITLES[from]}</ToneBadge>
@@ -24,7 +24,7 @@ export function SourceBadge({ row }: { readonly row: Placed }) {
   )
 }
 
-/** Shows the source of an object as text, for a list of facts. */
+/** Shows the origin of an object as text, for a list of facts. */
 export function SourceText({ row }: { readonly row: Placed }) {
   const { from } = row.origin
   return from === 'manifest' ? <UntrustedText text={manifestPlace(row)} /> : TITLES[from]

@@ -5,8 +5,9 @@ import { missingText } from './card/approver-sets.tsx'
 
 /**
  * Returns the reason why the user cannot answer; null if the user can answer. The server enforces the same rule: each
- * user answers once, for every set that contains one of the user's groups. An admin can answer for a set whose groups
- * have no members. `users`: null if the list of users is unknown; only the server then checks the rule.
+ * user answers once, for every set of approver groups that contains one of the user's groups. An admin can answer for
+ * a set whose groups have no members. `users`: null if the list of users is unknown; only the server then checks the
+ * rule.
  */
 export function answerObstacle(
   user: MeReply['user'],

@@ -5,7 +5,8 @@ type Minted = NonNullable<ConnectorView['minted']>
 type Props = {
   readonly minted: Minted
   /**
-   * Name of the variable, path or command, for a source that the control plane reads itself; null for other sources.
+   * Name of the variable, path or command from which the control plane itself reads the credential; null for a
+   * credential with another source.
    */
   readonly name: string | null
 }
@@ -14,7 +15,7 @@ type Props = {
 export function MintedBadge({ minted, name }: Props) {
   const { kind, issued_at, expires_at, error } = minted
   const source = SOURCES[kind]
-  // A secret that is read from a variable or a file has no expiry.
+  // A credential that is read from a variable or a file has no expiry.
   const isValid = expires_at === null ? issued_at !== null : Date.parse(expires_at) > Date.now()
   const origin = source === undefined ? '' : `Read from the ${source} ${name}. `
   const title = `${origin}${validityOf(minted, isValid)}${error === null ? '' : ` ${error}`}`
@@ -31,7 +32,7 @@ export function MintedBadge({ minted, name }: Props) {
   )
 }
 
-/** Texts for sources that the control plane reads itself. */
+/** Texts for the sources from which the control plane itself reads credentials. */
 const SOURCES: Readonly<Partial<Record<Minted['kind'], string>>> = {
   env: 'environment variable',
   file: 'file',

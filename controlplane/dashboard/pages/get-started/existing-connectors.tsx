@@ -7,7 +7,10 @@ import { CredentialBadge } from '../connectors/credential-badge.tsx'
 
 type Props = { readonly rows: readonly ConnectorView[]; readonly onDone: () => void }
 
-/** Lists the connectors of the installation with the state of their credentials, which can be added here. */
+/**
+ * Lists the connectors of the installation with the state of their credentials. The user can add missing credentials
+ * here.
+ */
 export function ExistingConnectors({ rows, onDone }: Props) {
   return (
     <Stack gap="xs">

@@ -4,8 +4,8 @@ import { ErrorNote } from '../../components/layout/error-note.tsx'
 import { startProviderSignIn } from '../../session/provider-sign-in.ts'
 
 /**
- * Renders the button that starts the sign-in at the identity provider. `setupToken`: token of an owner link. The user
- * redeems it after the sign-in.
+ * Renders the button that starts the sign-in at the identity provider. `setupToken`: token of an owner link, which
+ * the user redeems after the sign-in.
  */
 export function ProviderButton(props: {
   readonly name: string

@@ -132,8 +132,8 @@ function PasswordForm({ mode, onSignedIn }: { readonly mode: AuthMode; readonly 
 }
 
 /**
- * Returns the authentication modes of the control plane; null while they load. If the request fails, the password
- * form is shown, and it shows the error when the user submits it.
+ * Returns the authentication modes of the control plane; null while the request is in flight. If the request fails,
+ * the page shows the password form, which shows an error when the user submits it.
  */
 function useOptions(): AuthOptionsReply | null {
   const [options, setOptions] = useState<AuthOptionsReply | null>(null)

@@ -21,7 +21,7 @@ export async function ownAction(
   })
 }
 
-/** Throws `conflict` or `gone`, with the reason, when the state of the action does not permit the event. */
+/** Throws `conflict` or `gone` when the state of the action does not permit an event such as `cancel`. */
 export function assertMovable(row: ActionRow, event: Parameters<typeof moveActionRequest>[1]): void {
   const moved = moveActionRequest(row.status, event)
   if (!moved.ok) throw new ChaperoneError(moved.code, { error: moved.detail, detail: moved.detail })

@@ -29,8 +29,9 @@ export type Executor = {
   /** Id of the executing gateway. Null for the gateway at the setting `gateway_url`, whose id is unknown. */
   readonly gatewayId: string | null
   /**
-   * Fingerprint of the request that the gateway receives. `findExecution` finds the execution of a held request by this
-   * fingerprint. Null when the gateway executes an order, because the order contains the id of the action.
+   * Fingerprint of the request that the gateway receives. `findExecution` finds the execution of a held request by
+   * this fingerprint. Null when the gateway executes an execution order, because the order contains the id of the
+   * action.
    */
   readonly requestFingerprint: string | null
   /**
@@ -64,9 +65,9 @@ export async function chooseExecutor(deps: ExecutorDeps, job: Job): Promise<Exec
 type Chosen = { readonly id: string; readonly name: string }
 
 /**
- * Removes the fields of the body that may carry a credential of the agent. The gateway removes these fields
- * as well, and computes the request fingerprint of the body without them. Leaves a body unchanged that the
- * gateway would refuse, for example a malformed one.
+ * Removes the fields of the body that may carry a credential of the agent. The gateway removes these fields as well,
+ * and computes the request fingerprint of the body without them. Does not change a body that the gateway would
+ * refuse, for example a malformed body.
  */
 function withoutCredential(request: ExecuteRequest, connector: string): ExecuteRequest {
   const { body, headers } = request
@@ -96,8 +97,8 @@ function capableGateway({ gateway, connectors, action }: Place): Chosen {
 }
 
 /**
- * Creates an executor that sends an order on the stream of a gateway process. The order contains no decision token and
- * is sent at most once.
+ * Creates an executor that sends an execution order on the stream of a gateway process. The order contains no
+ * decision token and is sent at most once.
  */
 function byStream({ relay }: ExecutorDeps, { row, at, approvalId }: Job, gateway: Chosen): Executor {
   const sent = {

@@ -14,8 +14,8 @@ export type OpenExecution = {
 
 type NewExecution = OpenExecution & {
   /**
-   * Fingerprint of a request through the gateway at `gateway_url`. Null for an order, because the order contains the id
-   * of the action.
+   * Fingerprint of a request through the gateway at `gateway_url`. Null for an execution order, because the order
+   * contains the id of the action.
    */
   readonly requestFingerprint: string | null
   /** Id of the approval of the action. The approval may release one hold of this execution. */
@@ -42,8 +42,8 @@ export type RunningExecution = {
 }
 
 /**
- * Finds and locks the running execution to which a held request belongs. The execution is found by its action when the
- * gateway received an order, otherwise by the request fingerprint.
+ * Finds and locks the running execution to which a held request belongs. The execution is found by its action when
+ * the gateway received an execution order, otherwise by the request fingerprint.
  */
 export async function findExecution(
   q: Query,
@@ -84,7 +84,8 @@ export type Interrupted = OpenExecution & {
   readonly agentId: string
   readonly actionType: string
   /**
-   * Result that arrived at a replica other than the replica that sent the order; null when no such result arrived.
+   * Result that arrived at a replica other than the replica that sent the execution order; null when no such result
+   * arrived.
    */
   readonly result: ResultBody | null
 }

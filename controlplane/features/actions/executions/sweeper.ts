@@ -3,8 +3,8 @@ import { type Outcome, outcomeOf, recordExecution } from './record.ts'
 import { type Interrupted, takeInterrupted } from './store.ts'
 
 /**
- * Age in seconds after which a running execution counts as interrupted. The age exceeds the time limit of an order (32
- * s) plus the time limit for storing its outcome (60 s).
+ * Age in seconds after which a running execution counts as interrupted. The age exceeds the time limit of an
+ * execution order (32 s) plus the time limit for storing the outcome (60 s).
  */
 const INTERRUPTED_AFTER_S = 100
 

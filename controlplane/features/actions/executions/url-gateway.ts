@@ -41,9 +41,9 @@ const SEND_MS = 30_000
 const RESULT_BYTES = 1024 * 1024
 
 /**
- * Creates the function that checks the gateway at the setting `gateway_url` and sends requests through its explicit
- * proxy. It is used when the gateway has no stream to any replica. The gateway decides each request by its own rules,
- * adds the credential and writes a record, as for every request.
+ * Creates the function that checks the gateway at the setting `gateway_url` and sends requests through the explicit
+ * proxy of this gateway. The function is used for a gateway without a stream to any replica. The gateway decides each
+ * request by its own rules, adds the credential and writes a record, as for every request.
  */
 export function createFindUrlGateway(options: { readonly resolve?: Resolve } = {}): FindUrlGateway {
   return async (text) => {

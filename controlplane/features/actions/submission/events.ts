@@ -10,8 +10,8 @@ type Event = NewAction['events'][number]
 type Subject = Pick<NewAction, 'id' | 'orgId' | 'agentId' | 'agent'>
 
 /**
- * Returns the audit events of an action that was decided without an approval (spec 6.1), in the order in which the
- * evidence chain of the action lists them.
+ * Returns the audit events of an action that was decided without an approval (spec 6.1), in their order in the audit
+ * log.
  */
 export function decidedEvents(
   of: Subject,

@@ -173,7 +173,7 @@ async function storePending(
   const { evaluated, submission } = given
   const base = baseOf(deps, given)
   await lockForOpening(q)
-  // A kill switch was stored after the decision. The next round decides the action again and denies it.
+  // A kill switch was stored after the decision. The next attempt decides the action again and denies it.
   if (killOf(await listKillSwitches(q), given.agent, evaluated) !== null) throw OUTDATED
   const approval = await openApproval(q, {
     orgId: deps.orgId,

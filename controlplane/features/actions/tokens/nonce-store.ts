@@ -37,7 +37,8 @@ export async function insertNonce(
 }
 
 /**
- * Maximum number of attempts to use a nonce that another transaction released between the update and the second query.
+ * Maximum number of attempts to use a nonce. An attempt is repeated when another transaction released the nonce
+ * between the two statements of the attempt.
  */
 const MAX_TRIES = 3
 

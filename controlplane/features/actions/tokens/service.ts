@@ -146,8 +146,8 @@ async function spendAll(db: Db, list: readonly Spending[]): Promise<readonly Spe
 }
 
 /**
- * Uses nonces. When the answer of the database is lost, repeats the statement with the same use ids until the
- * database returns the outcome. Without the repetition, the caller whose use succeeded would only receive "used".
+ * Uses nonces. When the answer of the database is lost, repeats the statement with the same use ids for up to
+ * `LOST_ANSWER_MS`. Without the repetition, the caller whose use succeeded would only receive "used".
  */
 async function spendSurely(db: Db, list: readonly Spending[]): Promise<ReadonlyMap<string, Spent>> {
   const first = await asked(db, list)

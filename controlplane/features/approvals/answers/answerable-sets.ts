@@ -23,11 +23,11 @@ export type AnswerableSets = Pick<StoredAnswer, 'sets' | 'groups'>
 export type ClusterGroups = (group: string, namespace: string) => Promise<boolean>
 
 /**
- * Returns the required sets that the approver satisfies; at least one if the approval has required sets.
- * Throws `forbidden` for an approver outside all sets. Throws `forbidden` for an answer through the internal
- * API of a gateway where groups or different users are required, because the token of this API identifies no
- * user. Throws `forbidden` for the CLI token and for machines of the cluster where different users are
- * required.
+ * Returns the required sets that the approver satisfies; at least one if the approval has required sets. Throws
+ * `forbidden` for an approver outside all sets. Throws `forbidden` for an answer through the internal API of a
+ * gateway where groups or different users are required, because the token of this API identifies no user. Where
+ * different users are required, also throws `forbidden` for the admin token of the command line and for machine
+ * identities of the cluster.
  */
 export async function answerableSets(
   q: Query,

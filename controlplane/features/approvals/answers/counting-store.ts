@@ -19,14 +19,14 @@ const STANDS_IN = `u.role in ('owner', 'admin') and u.namespaces is null and not
 
 /**
  * SQL condition that is true when the account `u` with the identity `i` still has the right to give the stored
- * `answer`. The account must be active, not ended by the identity provider, and have a role that may answer in the
- * agent's namespace. The account must also be in the groups of the answer, or be permitted to answer for groups without
- * members.
+ * `answer`. The account must be active, the identity provider must not have ended its access, and the account must
+ * have a role that may answer in the agent's namespace. The account must also be in the groups of the answer, or be
+ * permitted to answer for groups without members.
  */
 export const ANSWER_COUNTS = `u.status = 'active' and ${identityStateSql('i')} <> 'ended' and ${ANSWERS_HERE}
   and (answer->'groups' <@ to_jsonb(u.groups) or ${STANDS_IN})`
 
-/** SQL condition that is true when every stored answer of an account still counts. */
+/** SQL condition that is true when every account with a stored answer still has the right to give this answer. */
 export const ALL_ANSWERS_COUNT = `not exists (
   select from jsonb_array_elements(answers) as given(answer)
     join users u on u.id = answer->>'user_id' left join user_identities i on i.user_id = u.id

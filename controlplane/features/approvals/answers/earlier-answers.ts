@@ -8,9 +8,9 @@ import { identityState } from '../../oidc/rows.ts'
 import type { ApprovalRow, StoredAnswer } from '../rows.ts'
 
 /**
- * Resolves whether the user of a stored answer still has the right to give it. `namespace`: namespace of the agent, ''
- * for an agent without a namespace. Rejects with `not_ready` when the identity provider or the API server does not
- * answer.
+ * Resolves whether the user of a stored answer still has the right to give this answer. `namespace`: namespace of the
+ * agent, '' for an agent without a namespace. Rejects with `not_ready` when the identity provider or the API server
+ * does not answer.
  */
 export type ConfirmAnswer = (answer: StoredAnswer, namespace: string) => Promise<boolean>
 

@@ -41,9 +41,9 @@ export async function addAnswer(
 }
 
 /**
- * Removes the answers of users who no longer have the right to answer. These users are suspended, ended by the identity
- * provider, without a role in the agent's namespace, outside the groups of the answer, or listed in `voidUsers` (ids).
- * The audit events of the answers remain.
+ * Removes the answers of users who no longer have the right to answer. These users are suspended, without access by
+ * decision of the identity provider, without a role in the agent's namespace, outside the groups of the answer, or
+ * listed in `voidUsers` (ids). The audit events of the answers remain.
  */
 export async function dropVoidAnswers(
   q: Query,

@@ -45,8 +45,8 @@ export function createCancelKilled(deps: CancelKilledDeps): CancelKilled {
 }
 
 /**
- * Returns the subject of a stored approval. An approval of an older gateway has no connector name, so all connectors of
- * its type match.
+ * Returns the names of a stored approval with which the scopes of kill switches are compared. An approval of an older
+ * gateway has no connector name, so the names of all connectors of its type are returned.
  */
 function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly string[]>): HoldSubject {
   const { gateway, agent, agentId, card } = approval

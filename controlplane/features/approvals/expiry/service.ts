@@ -38,8 +38,8 @@ const IDLE_MS = 30_000
 type SweeperDeps = { readonly db: Db; readonly log: Logger; readonly onEnded?: EndedHook }
 
 /**
- * Expires overdue approvals until disposed: every second while any approval is pending, otherwise every 30 s. Call `wake`
- * when an approval was opened.
+ * Expires overdue approvals until disposed: every second while any approval is pending, otherwise every 30 s. Call
+ * `wake` when an approval was opened.
  */
 export class ExpirySweeper implements Disposable {
   readonly #deps: SweeperDeps

@@ -39,7 +39,7 @@ export async function judgeGrantObject(
   return isOfGrant(object.spec, clusterGrant(grant)) ? 'grant' : { warning: differing(grant) }
 }
 
-/** Revokes the grant of a deleted Permission, if it is still active. */
+/** Revokes the grant of a deleted Permission if the grant is still active. */
 export async function endGrantOfObject(
   q: Query,
   object: ObjectName & { readonly orgId: string; readonly actor: Actor },

@@ -28,7 +28,10 @@ export function proposalFor(
   return choice.reach === 'every_agent' ? base : { ...base, agent: card.agent }
 }
 
-/** Returns the action type itself or, for a greater width, the pattern of its group, such as `codehost.pr.*`. */
+/**
+ * Returns the action type itself; for the width `this_resource`, returns the pattern of all actions of the resource,
+ * such as `codehost.pr.*`.
+ */
 export function patternOf(actionType: string, width: Width): string {
   const lastDot = actionType.lastIndexOf('.')
   return width === 'this_action' || lastDot === -1 ? actionType : `${actionType.slice(0, lastDot)}.*`

@@ -11,7 +11,7 @@ import { useSession } from '../../../session/session.tsx'
 
 const SHOWN = 10
 
-/** Shows the last requests of the agent. The page reads them when the user opens the list. */
+/** Shows the last requests of the agent. The requests are read when the user opens the list. */
 export function AgentHistory({ agent }: { readonly agent: string }) {
   const { may } = useSession()
   const [isOpen, setIsOpen] = useState(false)

@@ -4,7 +4,7 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
 
 /**
  * Shows the state that the approval is bound to, such as the head commit, and whether the provider or the gateway
- * enforces it.
+ * enforces this state.
  */
 export function PinnedState({ pins = [] }: { readonly pins?: readonly PinView[] | undefined }) {
   if (pins.length === 0) return 'Not pinned. The target of the request can change after the approval.'
