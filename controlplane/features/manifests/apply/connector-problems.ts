@@ -75,11 +75,7 @@ export function overlapsOf(candidate: Candidate, others: readonly ConnectorRow[]
   )
 }
 
-export function credentialWarnings({
-  spec,
-  credential,
-  namespace,
-}: ManifestObject<'Connector'>): readonly string[] {
+export function credentialWarnings({ spec, credential, namespace }: ManifestObject<'Connector'>): readonly string[] {
   const warning = credential === null ? missingCredential(spec.credential, namespace) : null
   return warning === null ? [] : [warning]
 }

@@ -2,7 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { ConnectorSpec } from '../../../../core/crd/connector-spec.ts'
 import { newId } from '../../../crypto/ids.ts'
 import type { Keyring } from '../../../crypto/keyring.ts'
-import { authOf, connectorWarnings, ownedDomains } from '../../connectors/domains.ts'
+import {
+  authOf,
+  connectorWarnings,
+  ownedDomains,
+} from '../../connectors/domains.ts'
 import type { ConnectorRow } from '../../connectors/rows.ts'
 import { removeConnector, saveConnector } from '../../connectors/service.ts'
 import type { ConnectorInput } from '../../connectors/store.ts'
@@ -10,13 +14,7 @@ import { type Binding, bindGateways, namespaceOf, standing } from '../../gateway
 import { type Contest, contestHosts, haveCommonBase, isOfSameOwner } from '../hosts/host-conflicts.ts'
 import type { ObjectKey } from '../rows.ts'
 import { fullNameOf } from '../store.ts'
-import {
-  botProblems,
-  type Candidate,
-  credentialWarnings,
-  overlapsOf,
-  problemsOf,
-} from './connector-problems.ts'
+import { botProblems, type Candidate, credentialWarnings, overlapsOf, problemsOf } from './connector-problems.ts'
 import {
   type Applier,
   type ApplyContext,
