@@ -96,9 +96,12 @@ export function remedyOf(judgement: Judgement, { action }: DecisionInput): strin
   return `Add a permission for "${action.type}" with the decision allow.`
 }
 
-function permissionRemedy({ id, manifest }: PermissionMatch): string {
+/** Permissions for the name of an action do not override permissions for effect classes, however specific they are. */
+function permissionRemedy({ id, manifest, pattern, agent }: PermissionMatch): string {
   const name = manifest === null ? `that permission (${id})` : `that rule of Permission "${manifest}"`
-  return `Change ${name} or add a more specific one.`
+  if (!pattern.startsWith('effect:')) return `Change ${name} or add a more specific one.`
+  const own = agent.endsWith('*') ? `, or add a permission for "${pattern}" and this agent alone` : ''
+  return `Change ${name}${own}. A permission for the name of the action does not override it.`
 }
 
 function policyRemedy({ policy, error }: Opinion): string {

@@ -101,6 +101,13 @@ test('explain says hold where the live gateway holds', async () => {
   expect((await waiting).body['error']).toBe('approval denied')
 })
 
+test('says that the body of a model request can add actions, which it does not see', async () => {
+  const chat = { method: 'POST', host: 'api.openai.com', target: '/v1/chat/completions' }
+  expect((await explain(chat)).text).toMatch(/^body {8}not evaluated: .*provider/m)
+  const issue = { method: 'POST', host: 'api.github.com', target: '/repos/acme/site/issues' }
+  expect((await explain(issue)).text).not.toContain('not evaluated')
+})
+
 test('decides by the headers that the question states', async () => {
   const query = 'method=POST&url=https%3A%2F%2Fapi.github.com%2Frepos%2Facme%2Fsite%2Fissues&agent=dev'
   const verdictOf = async (more: string) => {

@@ -181,13 +181,14 @@ export function acknowledgement(state: KillState, active: boolean, elapsedMs: nu
 }
 
 /** Returns lines about the cancellation of work that agents started at providers. */
-function hostedLines({ hosted_work: work }: KillState): readonly string[] {
+export function hostedLines({ hosted_work: work }: KillState): readonly string[] {
   if (work === undefined) return []
   const { pending, cancelled, not_cancelled, omitted, note } = work
   const open = pending === 0 ? '' : `, ${pending} pending (chaperone kill status shows the rest)`
   const counts = `At providers: ${cancelled.length} cancelled, ${not_cancelled.length} not cancelled${open}`
   return [
     omitted === 0 ? counts : `${counts}; ${omitted} more in the traffic log (transport system)`,
+    ...cancelled.map(({ agent, kind, id }) => `  cancelled: ${kind} ${id} of ${agent}`),
     ...not_cancelled.map(({ agent, kind, id, detail = '' }) =>
       `  not cancelled: ${kind} ${id} of ${agent}. ${detail}`.trimEnd(),
     ),

@@ -55,10 +55,10 @@ function noteOf(reports: readonly HostedWorkReport[]): string {
       : `The list omits work from before the last start of each gateway (the latest start was at ${since}).`,
     ...(dropped === 0
       ? []
-      : [`${dropped} older entries were discarded, because a gateway keeps a limited number of entries.`]),
+      : [`Entries that were discarded, because a gateway keeps a limited number of them: ${dropped}.`]),
     ...(unidentified === 0
       ? []
-      : [`${unidentified} requests may have started work whose id was not received.`]),
+      : [`Requests that may have started work whose id was not received: ${unidentified}.`]),
   ].join(' ')
 }
 

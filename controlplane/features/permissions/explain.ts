@@ -1,5 +1,5 @@
 import type { Action } from '../../../core/action/action.ts'
-import { classify } from '../../../core/connectors/classify.ts'
+import { classify, scannedMembers } from '../../../core/connectors/classify.ts'
 import type { Named } from '../../../core/connectors/connector.ts'
 import { judgeImpersonation } from '../../../core/connectors/credentials/impersonation.ts'
 import { lostParameter, stripRequest } from '../../../core/connectors/credentials/query-credentials.ts'
@@ -159,8 +159,13 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
             `by body     ${action.type}: ${LOG_DECISION[decideAll(rules, inputs.slice(at, at + 1)).verdict]}`,
         )
       : []
-  return { bound, action: shownAction(named, decision), decision, notes }
+  const unread = scannedMembers(bound, given.request) === null ? [] : [UNREAD_BODY]
+  return { bound, action: shownAction(named, decision), decision, notes: [...notes, ...unread] }
 }
+
+/** Line for a model request. Tools and other fields of its body add actions (`provider_tool.mcp`). */
+const UNREAD_BODY =
+  'body        not evaluated: tools, URLs and other fields in it can make the provider act, and each is decided too'
 
 /**
  * Returns the action that the result shows: the first action of the request. If the request may be one of

@@ -4,7 +4,7 @@ import { CONTAINER, type FoundMembers } from '../../request/json/member-finder.t
 import { snakeCase } from '../llm/resource-bodies.ts'
 import type { ProviderAct, ProviderKind } from './kinds.ts'
 import { isInline, listedHost, reachedHost } from './reached-host.ts'
-import type { CompiledTable, FieldRow, ToolRow } from './table.ts'
+import type { CompiledTable, FieldRow, ProviderTable, ToolRow } from './table.ts'
 
 /**
  * Maximum number of provider-side acts of a request. All answers to questions of the provider together count as one
@@ -126,7 +126,7 @@ function fieldActs(
   { value, place, members }: At,
 ): readonly ProviderAct[] {
   const values = (Array.isArray(value) ? value : [value]).filter(
-    (one) => counts(row, one) && !(typeof one === 'string' && table.ownFile?.test(one) === true),
+    (one) => counts(row, one) && !isOwnFile(table, row, one),
   )
   if (values.length === 0) return NO_ACTS
   const field = [...place, row.name].join('.').slice(0, MAX_SHOWN)
@@ -134,6 +134,15 @@ function fieldActs(
     const read = row.member === null ? targetOf(row, one) : targetOfMember(members.get(row.member))
     return read === null ? [] : row.kinds.map((kind) => ({ kind, ...read, field }))
   })
+}
+
+/**
+ * Reports whether the provider fetches a URL from itself. The name of a file with requests (`unread`) has the same
+ * form, and always counts: the requests in the file can act.
+ */
+function isOwnFile({ ownFile }: ProviderTable, { target }: FieldRow, value: unknown): boolean {
+  const isUrl = target === 'host' || target === 'name'
+  return isUrl && typeof value === 'string' && ownFile?.test(value) === true
 }
 
 function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {

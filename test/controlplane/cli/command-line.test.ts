@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCli } from '../../../controlplane/cli/cli.ts'
-import { acknowledgement } from '../../../controlplane/cli/commands/kill.ts'
+import { acknowledgement, hostedLines } from '../../../controlplane/cli/commands/kill.ts'
 import { trafficLine } from '../../../controlplane/cli/commands/traffic.ts'
 import { COMMANDS as COMMANDS_BY_NAME } from '../../../controlplane/cli/commands.ts'
 import { dataFolder, ensureSecret, prepareDataFolder } from '../../../controlplane/cli/state/data-folder.ts'
@@ -305,6 +305,29 @@ describe('output', () => {
     expect(acknowledgement({ ...state, acknowledged: { acked: 4, total: 5, ms: 20 } }, true, 90)).toMatch(
       /^Kill switch active: 4 of 5 gateways acknowledged in 20 ms\. Not acknowledged: 1\./,
     )
+  })
+
+  it('lists the work at providers that a kill switch cancelled, and the work that it did not cancel', () => {
+    const rest = {
+      agent: 'dev',
+      connector: 'default/llm-a',
+      status: 200,
+      scope: 'all',
+      at: '2026-01-01T00:00:00Z',
+    }
+    const work = {
+      cancelled: [{ ...rest, kind: 'response', id: 'resp_1', outcome: 'cancelled' as const }],
+      not_cancelled: [
+        { ...rest, kind: 'batch', id: 'batch_1', outcome: 'left' as const, detail: 'Not set.' },
+      ],
+      ...{ pending: 0, omitted: 0, note: 'Limits of the list.' },
+    }
+    expect(hostedLines({ effective: [], hosted_work: work })).toEqual([
+      'At providers: 1 cancelled, 1 not cancelled',
+      '  cancelled: response resp_1 of dev',
+      '  not cancelled: batch batch_1 of dev. Not set.',
+      'Limits of the list.',
+    ])
   })
 
   it('escapes control characters in text of agents', () => {

@@ -315,6 +315,22 @@ describe('explain', () => {
     ])
   })
 
+  test('does not propose a more specific permission beside one for an effect class, which it does not override', () => {
+    const remedyFor = (agent: string) => {
+      const permission = { id: 'perm_1', connector_type: 'codehost', action_pattern: 'effect:merge', agent }
+      const rules = rulesOf({
+        ...{ level: 'full_enforce', default: 'deny', policies: [] },
+        permissions: [{ ...permission, decision: 'deny' }],
+      })
+      return decide(rules, inputOf({ type: 'codehost.pr.merge' })).remedy
+    }
+    const end = 'A permission for the name of the action does not override it.'
+    expect(remedyFor('*')).toBe(
+      `Change that permission (perm_1), or add a permission for "effect:merge" and this agent alone. ${end}`,
+    )
+    expect(remedyFor('bot')).toBe(`Change that permission (perm_1). ${end}`)
+  })
+
   test('explains how to permit a denied action', () => {
     const denying = rulesOf({
       ...{ level: 'full_enforce', default: 'deny', policies: [] },
