@@ -103,7 +103,9 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
 type Wanted = {
   get(source: string): RelayedKillSwitch | undefined
   list(): readonly RelayedKillSwitch[]
-  /** Stores the kill switch of its source. Returns true when it differs from the stored one. */
+  /**
+   * Stores a kill switch by its source. Returns true when the kill switch differs from the stored one of this source.
+   */
   put(killSwitch: RelayedKillSwitch): boolean
 }
 
@@ -134,7 +136,7 @@ type FollowerDeps = KillRelayDeps & {
   readonly links: Map<string, Link>
   readonly wanted: Wanted
   readonly enqueue: (key: string) => void
-  /** Called after each comparison that found a replica without differences. */
+  /** Called after each comparison that found all kill switches of the cluster on a replica. */
   readonly onVerified: () => void
 }
 

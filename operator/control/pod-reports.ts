@@ -112,9 +112,8 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 }
 
 /**
- * Reports in one call which of the pods exist. Returns the keys that need a work item of their own: keys
- * under which another pod of the same name was reported before, and all keys when the control plane refuses
- * the call.
+ * Reports in one call which of the pods exist. Returns the keys that must be processed singly: keys under which another
+ * pod of the same name was reported before, and all keys when the control plane refuses the call.
  */
 async function reportChanges(reporting: Reporting, keys: readonly string[]): Promise<readonly string[]> {
   const { pods, reported, sandboxes } = reporting
@@ -131,8 +130,8 @@ async function reportChanges(reporting: Reporting, keys: readonly string[]): Pro
 }
 
 /**
- * Reports pods in one call. Returns no keys after a success. When the control plane refuses the call, because of any of
- * its pods, returns the keys of all pods.
+ * Reports pods in one call. Returns no keys after a success. The control plane refuses the whole call if it refuses one
+ * of the pods; the function then returns the keys of all pods.
  */
 async function putPresent(
   { controlPlane, reported, signal }: Reporting,

@@ -44,7 +44,7 @@ const QUIET_MS = 10 * 60_000
 type Pace = {
   readonly backOff: BackOff
   lastAt: number
-  /** Change that waits for the end of the pause; null without a pause. */
+  /** Change that is restored when the timer of the object fires; null without a timer. */
   pending: GuardLoss | null
 }
 

@@ -5,7 +5,7 @@ import type { WantedPolicy } from './network-policies.ts'
 
 /** Name of the NetworkPolicy that lets the sidecars of agent-sandbox's pods reach the control plane and DNS. */
 export const SANDBOX_POLICY = 'chaperone-agent-sandbox'
-/** Label of the pods of a SandboxTemplate. The NetworkPolicy that agent-sandbox makes for the template selects it. */
+/** Label by which the NetworkPolicy of agent-sandbox for a SandboxTemplate selects the pods of the template. */
 const TEMPLATE_HASH_LABEL = 'agents.x-k8s.io/sandbox-template-ref-hash'
 /** Port of the control plane's pods. NetworkPolicies apply to ports of pods, not of Services. */
 export const CONTROL_PLANE_PORT = 3443

@@ -192,8 +192,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Returns the changes one by one, in an order that never loosens early: permissions are removed first and added last,
- * policies the reverse.
+ * Returns the changes one by one. Changes that can make decisions stricter come first: permissions are removed first
+ * and added last, policies are added first and removed last.
  */
 function tighteningFirst({ puts, removals }: Changes): Changes[] {
   const order: readonly string[] = TIGHTENING_ORDER

@@ -15,7 +15,7 @@ export const CONFIGURATIONS = {
  * matched.
  */
 export const WEBHOOK_PATHS = {
-  /** Path for every pod of a namespace with the label value `required`. */
+  /** Path for every pod of a namespace whose injection label has the value `required`. */
   required: '/pods/required',
   /**
    * Path for annotated pods of every other namespace, for debug containers, and for changes of the label of governed

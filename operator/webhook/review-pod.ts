@@ -187,8 +187,9 @@ type Named = {
 }
 
 /**
- * Refuses a captured pod in a namespace whose PodSecurity level admits no rule setter. The API server would refuse it
- * after the injection, with a text that says neither why the pod has NET_ADMIN nor what to do.
+ * Refuses a captured pod in a namespace whose PodSecurity level does not admit the init container that sets the capture
+ * rules. The API server would refuse the pod after the injection, with a text that says neither why the pod has
+ * NET_ADMIN nor what to do.
  */
 function podSecurity(
   { namespace }: AdmissionRequest,

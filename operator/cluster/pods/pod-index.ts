@@ -52,8 +52,8 @@ export type PodIndex = {
   set(key: string, pod: GovernedPod | undefined): ReadonlySet<string>
   factsOf(gateway: string): PodFacts
   /**
-   * Returns the namespaces in which pods with `interception: proxyEnv` run, including pods that were injected
-   * before this field of their Gateway changed.
+   * Returns the namespaces in which pods with `interception: proxyEnv` run, including pods that were injected before
+   * the `interception` of their Gateway changed.
    */
   proxiedNamespaces(): ReadonlySet<string>
   /** Returns the pods whose sidecar has started and is not ready. */
