@@ -115,8 +115,8 @@ export const ReplayBody = z.strictObject({
 
 const Verdict = z.enum(['ALLOW', 'HOLD', 'DENY'])
 /**
- * Decision about a replayed record. `would` is the decision under full enforcement, which the level or the monitor
- * mode of a policy may have relaxed.
+ * Decision about a replayed record. `would` is the decision under full enforcement. `decision` may be less strict,
+ * because of the enforcement level or because a policy is in monitor mode.
  */
 const Replayed = z.object({ decision: Verdict, would: Verdict, reason: z.string() })
 

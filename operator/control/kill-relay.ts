@@ -163,8 +163,8 @@ function createFollower(deps: FollowerDeps) {
   }
 
   /**
-   * Compares the replica once. Returns the revision of its state for a long poll; empty if the replica differs or
-   * cannot be read.
+   * Compares the kill switches of the replica with those of the cluster once. Returns the revision of the replica's
+   * state for a long poll; empty if the kill switches differ or the state cannot be read.
    */
   async function compare(name: string, link: Link, ended: AbortSignal, known: string): Promise<string> {
     try {

@@ -93,9 +93,8 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 
   const running = run()
   return {
-    // Changes are sent in batches, so that the claim of a pod does not wait for reads from the API server or for single
-    // reports of other pods. Changes before the first comparison are ignored, because that comparison sends the
-    // whole list.
+    // Changes are sent in batches, so that reads from the API server and single reports of other pods do not delay the
+    // claim of a pod. Changes before the first comparison are ignored, because that comparison sends the whole list.
     changed(key) {
       if (isComparing) changes.add(key)
     },

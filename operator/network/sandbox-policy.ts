@@ -39,8 +39,8 @@ export type SandboxPolicyOptions = {
 
 /**
  * Returns the NetworkPolicy for governed pods of SandboxTemplates, in every namespace that can have governed pods and
- * has a SandboxTemplate. The policy that agent-sandbox creates for a template admits public addresses only, so the
- * sidecar would reach neither control plane nor DNS.
+ * has a SandboxTemplate. The NetworkPolicy that agent-sandbox creates for a template admits public addresses only, so
+ * the sidecar would reach neither control plane nor DNS.
  */
 export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
   const spec = specOf(options)
@@ -56,8 +56,8 @@ export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
 }
 
 /**
- * Returns the spec of the NetworkPolicy. Its two selectors together match only pods that the policy of their
- * template already isolates, so no pod is isolated by this policy alone.
+ * Returns the spec of the NetworkPolicy. Both selectors must match a pod, and they match only pods that the
+ * NetworkPolicy of their template already isolates, so no pod is isolated by this NetworkPolicy alone.
  */
 function specOf(options: SandboxPolicyOptions): object {
   return {

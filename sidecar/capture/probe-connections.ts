@@ -127,8 +127,8 @@ async function whereIsSilent(
 }
 
 /**
- * Returns a function that resolves with true when listeners have dropped SYNs since this call. The function resolves
- * with false when there were no drops, and always after `SWAMPED_MS`.
+ * Returns a function that reports whether listeners have dropped SYNs since this call. After `SWAMPED_MS`, the result
+ * is always false, so that the wait for the probe ends.
  */
 function swampedSince(): () => Promise<boolean> {
   const began = performance.now()

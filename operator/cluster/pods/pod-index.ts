@@ -64,9 +64,9 @@ export type PodIndex = {
    */
   dueMs(gateway: string): number | null
   /**
-   * Finds a pod of another workload, or without a workload, that runs as the same agent under another Gateway, or under
-   * any Gateway if the admitted pod is exclusive. The rules, quotas and kill switches of exactly one Gateway apply to
-   * an agent. Pods of the same workload are ignored: a workload may move to another Gateway, and its old pods end.
+   * Finds another running pod of the same agent, so that the rules, quotas and kill switches of exactly one Gateway
+   * apply to an agent. The pod belongs to another Gateway; if the admitted pod is exclusive, to any Gateway. Pods of
+   * the same workload are ignored: a workload may move to another Gateway, and its old pods end.
    */
   agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
 }
