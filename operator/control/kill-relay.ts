@@ -44,8 +44,8 @@ export type KillRelayTiming = {
 const TIMING: KillRelayTiming = { pauseMs: 1_000, retryMs: 5_000 }
 const RETRY_MAX_MS = 1_000
 /**
- * Time in milliseconds for which older revisions of an object are ignored after a newer one. The time is
- * limited, because revisions start lower after a cluster is restored from a backup.
+ * Time in milliseconds for which older revisions of an object are ignored after a newer revision has arrived. The time
+ * is limited, because revisions start lower after a cluster is restored from a backup.
  */
 const REVISION_MS = 30_000
 /**

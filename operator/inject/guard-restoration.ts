@@ -49,8 +49,9 @@ type Pace = {
 }
 
 /**
- * Restores objects of the guard that were deleted or changed, and records an Event on each. A deletion, and the first
- * change of an object, is restored at once; repeated changes are restored at growing intervals.
+ * Restores objects of the guard (webhook configurations, admission policies, trust bundles) that were deleted or
+ * changed, and records an Event on each. A deletion, and the first change of an object, is restored at once; repeated
+ * changes are restored at growing intervals.
  */
 export function startGuardRestoration(deps: GuardRestorationDeps): { stop(): Promise<void> } {
   const { client, log } = deps

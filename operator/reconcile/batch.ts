@@ -97,8 +97,8 @@ async function sendByNamespace(
 }
 
 /**
- * Sends one part of a batch. On failure it rejects the promises of the objects and returns the error; on success it
- * returns null.
+ * Sends one part of a batch. On failure, rejects the promises of the objects and returns the error. On success, returns
+ * null.
  */
 async function failureOf(
   client: Pick<ControlPlaneClient, 'change'>,

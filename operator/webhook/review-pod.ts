@@ -56,8 +56,8 @@ export type ReviewDeps = {
 }
 
 /**
- * Reviews a pod that is being created, debug containers that are added to a governed pod, or a change of its label.
- * `isRequired`: true when the API server matched the label value `required` of the namespace. Makes no calls.
+ * Reviews a new pod, debug containers that are added to a governed pod, or a change of a pod's injection label.
+ * `isRequired`: true when the API server matched the value `required` of the namespace's label. Makes no calls.
  */
 export function reviewPod(
   request: AdmissionRequest,

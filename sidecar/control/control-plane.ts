@@ -40,8 +40,8 @@ export type ControlPlaneDeps = ClientDeps & {
   /** Called with the instance of the agent in this pod: after connecting, and when a claim adopts the pod. */
   readonly onInstance?: (instance: Instance) => void
   /**
-   * Cancels work that killed agents started at providers. The acknowledgement of a kill switch contains a report of
-   * earlier cancellations; new cancellations start after the acknowledgement.
+   * Cancels the work that agents started at providers, if a kill switch covers the work. The acknowledgement of a kill
+   * switch contains a report of earlier cancellations; new cancellations start after the acknowledgement.
    */
   readonly cancellations: Cancellations
   /** Executes an action that the control plane ordered. Never rejects. */

@@ -2,7 +2,7 @@ import { LAYERS, PROXIED_LAYERS } from '../../../core/inject/interception.ts'
 import { createAgentIndex } from './agent-index.ts'
 import type { GovernedPod } from './governed-pods.ts'
 
-/** The facts about the pods of one Gateway that its status shows. */
+/** The facts about the pods of one Gateway that the status of the Gateway shows. */
 export type PodFacts = {
   /** Number of pods that have not ended. */
   readonly governed: number

@@ -10,7 +10,7 @@ import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { isoNow } from '../../process/clock.ts'
 import type { HostedWork, KnownWork } from './hosted-work.ts'
 
-/** Cancels the work that killed agents have started at providers. */
+/** Cancels the work that agents started at providers, if a kill switch covers the work. */
 export type Cancellations = {
   /**
    * Starts the cancellations that kill switches require and that have not begun. Call this method after the

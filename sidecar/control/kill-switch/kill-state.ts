@@ -91,13 +91,14 @@ export type KillStateDeps = {
 /** Name of the gateway before the control plane has sent one. */
 const UNNAMED = 'default/local'
 /**
- * Maximum number of stored ids of settled announcements. An announcement whose id was evicted becomes effective again,
- * until it is reported and the control plane confirms that it is settled.
+ * Maximum number of stored ids of settled announcements, that is, of kill switches that a replica broadcast and that
+ * are since stored or lifted. An announcement whose id was evicted becomes effective again, until it is reported and
+ * the control plane confirms that it is settled.
  */
 const MAX_SETTLED = 1_000
 /**
- * Maximum number of announcements in one acknowledgement. The control plane refuses more than 1,000, and a body above 1
- * MiB (413).
+ * Maximum number of announcements (broadcast kill switches) in one acknowledgement. The control plane refuses more than
+ * 1,000, and a body above 1 MiB (413).
  */
 const MAX_REPORTED = 500
 const MAX_REPORTED_BYTES = 256 * 1024
