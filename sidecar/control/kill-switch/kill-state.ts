@@ -69,10 +69,7 @@ export type KillState = KillPort & {
   clearLifted(scope: string, id: string | undefined): void
   /** Sets the `namespace/name` of this gateway, which the control plane has sent. */
   setGatewayName(name: string): void
-  /**
-   * Called after the instance of the agent has changed. Aborts the exchanges that a kill switch covers since the
-   * change.
-   */
+  /** Called after the instance of the agent has changed. Aborts the exchanges that a kill switch now covers. */
   instanceChanged(): void
 }
 
