@@ -38,7 +38,7 @@ const CONSEQUENCES: Readonly<Record<GuardLoss['change'], Readonly<Record<GuardPa
  * changes again and again.
  */
 const PAUSE = { minMs: 1_000, maxMs: 5 * 60_000, random: Math.random }
-/** Time in milliseconds without a change after which the next change is restored at once again. */
+/** Time in milliseconds without a change after which the pauses begin again: the next change is restored at once. */
 const QUIET_MS = 10 * 60_000
 
 type Pace = {

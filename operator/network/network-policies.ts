@@ -12,8 +12,8 @@ export const NETWORK_POLICIES = { base: '/apis/networking.k8s.io/v1', plural: 'n
 export type WantedPolicy = {
   readonly name: string
   /**
-   * Returns the spec and the namespaces that need the policy; null while the namespaces are not known yet, so that
-   * nothing is written or deleted.
+   * Returns the spec and the namespaces that need the NetworkPolicy; null while the namespaces are not known yet, so
+   * that nothing is written or deleted.
    */
   readonly wanted: () => { readonly namespaces: ReadonlySet<string>; readonly spec: object } | null
 }

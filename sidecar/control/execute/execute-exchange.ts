@@ -60,7 +60,8 @@ export function gatewayParts(
       scheme,
       sources: {},
     },
-    // The credentials need no check here, because the control plane has verified the agent's key and token.
+    // The gateway does not authenticate the agent here, because the control plane has verified the agent's key and
+    // token.
     credentials: { kind: 'port', agent },
     body: bodyOf(bytes),
     reply,
