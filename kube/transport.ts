@@ -19,7 +19,9 @@ export type KubeCall = {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
   readonly body?: unknown
   readonly contentType?: string
-  /** Requests only the metadata of one object (also of each object in a watch), or of a list. */
+  /**
+   * Requests only metadata: `object` for one object or a watch of objects, `list` for a list. Default: whole objects.
+   */
   readonly metadata?: 'object' | 'list'
   readonly signal?: AbortSignal
   /** Timeout in ms, from the first byte sent to the last byte received. Default 30 s. */

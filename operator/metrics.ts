@@ -23,7 +23,7 @@ export type PodCounts = {
   readonly governed: number
   /** Number of pods whose sidecar has not been ready for over 60 s. */
   readonly notReady: number
-  /** Number of pods that bypass their gateway, or can, for example because they have no sidecar. */
+  /** Number of pods that bypass or can bypass their gateway, for example because they have no sidecar. */
   readonly ungoverned: number
 }
 

@@ -59,7 +59,7 @@ export const EffectiveReply = z.object({
   /** Gateway of the agent; null if it has none, so that only policies decide about its actions. */
   gateway: z.string().nullable(),
   type: ConnectorType,
-  /** Names of the Connectors of this type on the agent's gateway. */
+  /** Names of the Connectors on the agent's gateway whose type is `type`. */
   connectors: z.array(z.string()),
   /** Agents that the caller may select. */
   agents: z.array(z.object({ name: z.string(), status: z.string(), gateway: z.string().nullable() })),

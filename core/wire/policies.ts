@@ -42,8 +42,9 @@ export const PolicyDetails = PolicySummary.extend({
   ...ManagedFields,
   updated_at: z.string(),
   /**
-   * Reasons why a condition of the active text does not compile, so that its rule can only make decisions stricter. For
-   * a manifest that was never active: reasons why everything in its scope is denied. Absent if there are no problems.
+   * Reasons why conditions of the active text do not compile. A rule with such a condition can only make decisions
+   * stricter. For a manifest that was never active: reasons why everything in its scope is denied. Absent if there are
+   * no problems.
    */
   problems: z.array(z.string()).optional(),
 })
@@ -68,7 +69,7 @@ export const RemovePolicyQuery = z.strictObject({ policy_id: Id })
 export const SavedPolicy = Ok.extend({
   policy_id: z.string(),
   version: z.number(),
-  /** False if the tests of the stored text fail. The version that was active before then stays active. */
+  /** False if the tests of the stored text fail. The version that was active before the request then stays active. */
   active: z.boolean(),
   tests: z.array(PolicyTestResult),
   warnings: z.array(z.string()),
@@ -114,8 +115,8 @@ export const ReplayBody = z.strictObject({
 
 const Verdict = z.enum(['ALLOW', 'HOLD', 'DENY'])
 /**
- * Decision about a replayed record. `would` is the decision under full enforcement, which the level or the monitor
- * mode of a policy may have relaxed.
+ * Decision about a replayed record. `would` is the decision under full enforcement. `decision` may be less strict,
+ * because of the enforcement level or because a policy is in monitor mode.
  */
 const Replayed = z.object({ decision: Verdict, would: Verdict, reason: z.string() })
 

@@ -29,7 +29,8 @@ export const PolicyExceptionView = z.discriminatedUnion('kind', [
     before: z.string(),
     after: z.string(),
     /**
-     * True if the control plane added a test to the policy that passes and shows that the exception covers the request.
+     * True if the control plane added a test to the policy, and the test passes. The test shows that the exception
+     * covers the request.
      */
     tested: z.boolean(),
     check: PolicyCheckReply,

@@ -27,7 +27,9 @@ export const SettingsBody = z.strictObject({
     chat_signing_secret: Value.optional(),
     chat_channel_id: Value.optional(),
     codehost_pat: Value.optional(),
-    /** Secret that the control plane generates. A request may contain only its mask. */
+    /**
+     * Secret that signs webhook notifications. The control plane generates it, so a request may contain only the mask.
+     */
     webhook_secret: z
       .literal(MASK, 'cannot be set; POST /api/dashboard/settings/webhook-secret generates a new one')
       .optional(),

@@ -11,7 +11,7 @@ export const UserView = z.object({
   groups: z.array(z.string()),
   /** Namespaces in which the role applies; null for all namespaces. */
   namespaces: z.array(z.string()).nullable(),
-  /** Lower roles that the user has in other namespaces. */
+  /** Lower roles of the user, in namespaces in which `role` does not apply. */
   lower_roles: z.array(
     z.object({ role: z.enum(['member', 'viewer']), namespaces: z.array(z.string()).nullable() }),
   ),

@@ -125,8 +125,8 @@ export const ExecuteReply = z.union([
     gateway_response: z.object({ status: z.int(), result: z.unknown() }),
   }),
   /**
-   * Reply for a request that the gateway holds. Nothing was sent upstream, and the token is valid again after the
-   * approval.
+   * Reply for a request that the gateway holds. Nothing was sent upstream, and the decision token is valid again after
+   * the approval.
    */
   z.object({
     executed: z.literal(false),

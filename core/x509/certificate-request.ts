@@ -35,7 +35,7 @@ export function certificateRequest(
 }
 
 /**
- * Parses a PKCS#10 request. Null for anything other than a P-256 key with an ECDSA signature. Ignores subject and
+ * Parses a PKCS#10 request. Returns null unless the request has a P-256 key and an ECDSA signature. Ignores subject and
  * attributes, because the issuer determines the content of the certificate. Does not verify the signature.
  */
 export function readCertificateRequest(bytes: Uint8Array): CertificateRequest | null {

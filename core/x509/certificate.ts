@@ -128,7 +128,7 @@ function signed(
   extensions: readonly Uint8Array[],
 ): Uint8Array {
   const serial = Uint8Array.from(issuer.randomSerial())
-  // Clears the sign bit and sets the next one, so that serial numbers are positive and of constant length.
+  // Clears the sign bit and sets the next bit, so that serial numbers are positive and of constant length.
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40
   const body = der.sequence(
     VERSION_3,

@@ -50,9 +50,15 @@ export type ClusterTiming = {
  */
 export type AdmissionComponent = AsyncDisposable & {
   readonly checks: readonly ReadinessCheck[]
-  /** Returns the pods that bypass or can bypass their gateway, from the last sweep. */
+  /**
+   * Returns the pods that bypass or can bypass their gateway, as the last sweep of the watchdog over all pods found
+   * them.
+   */
   readonly bypassing?: () => Bypassing
-  /** Returns a sentence about the NetworkPolicies that keep a sidecar from the control plane; null if none does. */
+  /**
+   * Returns a sentence about the NetworkPolicies that prevent a sidecar from reaching the control plane; null if no
+   * NetworkPolicy does.
+   */
   readonly egressCause?: (pod: PodName, signal: AbortSignal) => Promise<string | null>
   /**
    * Reports whether the NetworkPolicy that isolates pods with `interception: proxyEnv` is stored in the

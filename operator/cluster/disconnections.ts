@@ -138,8 +138,8 @@ function byCause(lost: readonly Lost[]): readonly Disconnected[] {
 }
 
 /**
- * Records an Event on the pod, and one on its owner. The note on the owner does not name the pod, so that equal causes
- * of its pods give one Event.
+ * Records an Event on the pod, and one on the owner of the pod. The Event on the owner does not name the pod, so that
+ * one Event covers all pods of the owner with the same cause.
  */
 function recordEvents(events: EventRecorder, { pod, cause }: Lost): void {
   const { namespace = '' } = pod.metadata

@@ -22,9 +22,9 @@ export type GrantsDeps = {
 }
 
 /**
- * Maintains a Permission object in the cluster for each grant in force, until the signal is aborted. A
- * Permission that was deleted is not created again, because the push of its deletion revokes the grant.
- * `everyMs`: milliseconds between two comparisons.
+ * Maintains a Permission object in the cluster for each grant in force, until the signal is aborted. A Permission that
+ * was deleted is not created again, because the push of its deletion revokes the grant. `everyMs`: milliseconds between
+ * two comparisons of the Permissions with the grants.
  */
 export async function followGrants(deps: GrantsDeps, everyMs: number): Promise<void> {
   const { controlPlane, signal, log } = deps

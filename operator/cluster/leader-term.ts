@@ -22,7 +22,7 @@ export type Enqueuer = {
   readonly gatewaysChanged: (gateways: ReadonlySet<string> | null) => void
 }
 
-/** The state and the queue of one leader term. */
+/** The state and the queue of one leader term, that is, the time for which a replica holds the Lease. */
 export type Term = {
   readonly queue: WorkQueue
   readonly acknowledgements: Acknowledgements

@@ -9,7 +9,7 @@ export type NamespaceLabelsDeps = {
   readonly namespaces: Pick<Namespaces, 'list'>
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Called when changed labels bind objects to other Gateways than before. */
+  /** Called when an object applies to other Gateways than before, because labels of a namespace changed. */
   readonly onRebound: () => void
   readonly compareMs: number
 }

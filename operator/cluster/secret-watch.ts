@@ -99,7 +99,8 @@ async function readAbsence(
     if (signal.aborted || isKnown()) return
     const secret = await readSecret(client, key, signal)
     if (signal.aborted || isKnown()) return
-    // The watch sends an event for a Secret that was found. That event is newer than this response.
+    // A Secret that was found is not passed on here: the watch sends an event for it, which is newer than this
+    // response.
     if (secret.reading.state === 'missing' || secret.reading.state === 'forbidden') return onRead(secret)
   }
 }

@@ -135,8 +135,8 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
     const isHealthy = performance.now() - startedAt > HEALTHY_MS
     if (isHealthy) backOff.reset()
     if (failure === null && isHealthy) continue
-    // When too many Secrets are watched, this function waits before it reads the Secret, because the
-    // reconcile of the Connector has just read the Secret.
+    // When too many Secrets are watched, this function waits before it reads the Secret, because the reconcile of the
+    // Connector read it a moment ago.
     const [beforeMs, afterMs] = failure === TOO_MANY ? [backOff.next(), 0] : [0, backOff.next()]
     await sleep(beforeMs, signal)
     onRead(await readSecret(client, key, signal))

@@ -49,7 +49,7 @@ export function createControlPlaneHttp(deps: ControlPlaneHttpDeps): ControlPlane
     const { method, path, body, replica } = call
     const url = new URL(`${replica?.url ?? controlPlaneUrl}${path}`)
     const isTls = url.protocol === 'https:'
-    // Both files are read on every call, because they are rotated and can appear after the start.
+    // The token file and the CA file are read on every call, because they are rotated and can appear after the start.
     const token = await read(operatorTokenFile, 'operator token')
     const ca = isTls && controlPlaneCaFile !== null ? { ca: await read(controlPlaneCaFile, 'CA') } : {}
     const headers = {

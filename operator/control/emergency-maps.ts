@@ -88,7 +88,7 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
       try {
         await createEmpty(client, namespace, signal)
       } catch (error) {
-        // The error is expected when the namespace was deleted or the operator is stopping.
+        // This failure is expected when the namespace was deleted or the operator is stopping.
         if (signal.aborted || hasCode(error, 'not_found')) continue
         log.warn({ err: error, namespace }, `emergency ConfigMap could not be created`)
       }

@@ -16,7 +16,7 @@ export type GatewayState = {
 /** The states of all Gateways, by `namespace/name`. */
 export type GatewayStates = {
   /**
-   * Stores the state of all replicas. Returns the Gateways whose status may change because of it; null means all
+   * Stores the state of all replicas. Returns the Gateways whose status may change as a result; null means all
    * Gateways.
    */
   put(state: OperatorState): ReadonlySet<string> | null

@@ -44,8 +44,8 @@ export type KillRelayTiming = {
 const TIMING: KillRelayTiming = { pauseMs: 1_000, retryMs: 5_000 }
 const RETRY_MAX_MS = 1_000
 /**
- * Time in milliseconds for which older revisions of an object are ignored after a newer one. The time is
- * limited, because revisions start lower after a cluster is restored from a backup.
+ * Time in milliseconds for which older revisions of an object are ignored after a newer revision has arrived. The time
+ * is limited, because revisions start lower after a cluster is restored from a backup.
  */
 const REVISION_MS = 30_000
 /**
@@ -103,7 +103,9 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
 type Wanted = {
   get(source: string): RelayedKillSwitch | undefined
   list(): readonly RelayedKillSwitch[]
-  /** Stores the kill switch of its source. Returns true when it differs from the stored one. */
+  /**
+   * Stores a kill switch by its source. Returns true when the kill switch differs from the stored one of this source.
+   */
   put(killSwitch: RelayedKillSwitch): boolean
 }
 
@@ -134,7 +136,7 @@ type FollowerDeps = KillRelayDeps & {
   readonly links: Map<string, Link>
   readonly wanted: Wanted
   readonly enqueue: (key: string) => void
-  /** Called after each comparison that found a replica without differences. */
+  /** Called after each comparison that found all kill switches of the cluster on a replica. */
   readonly onVerified: () => void
 }
 
@@ -161,8 +163,8 @@ function createFollower(deps: FollowerDeps) {
   }
 
   /**
-   * Compares the replica once. Returns the revision of its state for a long poll; empty if the replica differs or
-   * cannot be read.
+   * Compares the kill switches of the replica with those of the cluster once. Returns the revision of the replica's
+   * state for a long poll; empty if the kill switches differ or the state cannot be read.
    */
   async function compare(name: string, link: Link, ended: AbortSignal, known: string): Promise<string> {
     try {

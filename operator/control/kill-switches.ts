@@ -41,8 +41,8 @@ export function killSwitchOfGateway(gateway: GatewayObject): RelayedKillSwitch {
 }
 
 /**
- * Returns the cleared kill switch of a deleted Gateway. `resourceVersion` belongs to the list that no longer contained
- * the Gateway.
+ * Returns the kill switch of a deleted Gateway, without scopes and thus inactive. `resourceVersion` is that of the
+ * informer cache or list that no longer contains the Gateway.
  */
 export function clearedKillSwitch(source: string, resourceVersion: string): RelayedKillSwitch {
   return { source, scopes: [], reason: '', by: 'kubernetes', revision: revisionOf({ resourceVersion }) }

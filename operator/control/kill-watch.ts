@@ -11,8 +11,8 @@ import { clearedKillSwitch, type GatewayObject, killSwitchOfGateway } from './ki
 
 /**
  * Reads the kill switches of the cluster, from Gateways and emergency ConfigMaps. The watches report changes at once.
- * While the watch of the Gateways is silent, one list from the cache of the API server checks it every 10 s; while a
- * watch is broken, lists replace it every 2 s.
+ * While the watch of the Gateways delivers no data, the Gateways are also listed from the cache of the API server every
+ * 10 s. While a watch is broken, a list every 2 s replaces the watch.
  */
 export type KillWatch = AsyncDisposable & {
   /** Called when a Gateway changed in its informer cache. */

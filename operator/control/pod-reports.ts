@@ -93,9 +93,8 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 
   const running = run()
   return {
-    // Changes are sent in batches, so that the claim of a pod does not wait for reads from the API server or for single
-    // reports of other pods. Changes before the first comparison are ignored, because that comparison sends the
-    // whole list.
+    // Changes are sent in batches, so that reads from the API server and single reports of other pods do not delay the
+    // claim of a pod. Changes before the first comparison are ignored, because that comparison sends the whole list.
     changed(key) {
       if (isComparing) changes.add(key)
     },
@@ -112,9 +111,8 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
 }
 
 /**
- * Reports in one call which of the pods exist. Returns the keys that need a work item of their own: keys
- * under which another pod of the same name was reported before, and all keys when the control plane refuses
- * the call.
+ * Reports in one call which of the pods exist. Returns the keys that must be processed singly: keys under which another
+ * pod of the same name was reported before, and all keys when the control plane refuses the call.
  */
 async function reportChanges(reporting: Reporting, keys: readonly string[]): Promise<readonly string[]> {
   const { pods, reported, sandboxes } = reporting
@@ -131,8 +129,8 @@ async function reportChanges(reporting: Reporting, keys: readonly string[]): Pro
 }
 
 /**
- * Reports pods in one call. Returns no keys after a success. When the control plane refuses the call, because of any of
- * its pods, returns the keys of all pods.
+ * Reports pods in one call. Returns no keys after a success. The control plane refuses the whole call if it refuses one
+ * of the pods; the function then returns the keys of all pods.
  */
 async function putPresent(
   { controlPlane, reported, signal }: Reporting,

@@ -10,7 +10,10 @@ export type ReplicaFollowersDeps = {
    * also aborted when the replica no longer exists.
    */
   readonly follow: (replica: Replica, ended: AbortSignal) => Promise<void>
-  /** Called after each resolution of the replicas, when followers have started and ended accordingly. */
+  /**
+   * Called after each search for the replicas, when new replicas are followed and the followers of removed replicas
+   * have been ended.
+   */
   readonly onResolved?: () => void
 }
 

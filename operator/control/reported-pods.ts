@@ -25,8 +25,8 @@ export function createReportedPods(): ReportedPods {
 }
 
 /**
- * Reports whether the control plane lacks the pod, its Sandbox or its claim. Another claim than the reported one does
- * not count, because the control plane keeps the first claim of a pod.
+ * Reports whether the control plane lacks the pod, its Sandbox or its claim. A claim that differs from the reported
+ * claim does not count, because the control plane keeps the first claim of a pod.
  */
 export function isUnreported(now: KnownPod, reported: readonly KnownPod[]): boolean {
   const known = reported.find(({ podUid }) => podUid === now.podUid)

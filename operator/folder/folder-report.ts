@@ -12,7 +12,10 @@ export type FolderResult = { readonly applied: number; readonly problems: readon
 
 /** Reports results as log lines, because a file has no status. A problem is logged once while it lasts. */
 export type FolderReport = {
-  /** Logs problems of files. A logged refusal is not logged again before the next result. */
+  /**
+   * Logs problems of files. Keeps the record of the refusals that were logged before, so that `result` does not log
+   * them again.
+   */
   fileProblems(problems: readonly ManifestProblem[]): void
   result(
     items: readonly FolderItem[],

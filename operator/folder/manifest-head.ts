@@ -60,8 +60,8 @@ function legibleKind({ kind }: Record<string, unknown>): string | null {
 }
 
 /**
- * Classifies a document as a Policy, another kind, or unknown. A kind of another API group is not a Policy. Any other
- * illegible kind may be one.
+ * Classifies a document as a Policy, another kind, or unknown. A document of another API group is not a Policy. Any
+ * other document with an illegible kind may be a Policy, and is unknown.
  */
 function classOf(kind: string | null, value: Record<string, unknown>): ManifestHead['kind'] {
   if (kind !== null) return kind === 'Policy' ? 'Policy' : 'other'

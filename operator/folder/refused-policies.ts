@@ -30,9 +30,9 @@ export type BrokenFile = {
 const MAX_PROBLEMS = 20
 
 /**
- * Returns the policies of a broken file that have no last good version. A kept object that no legible document names is
- * matched with one illegible document. The matched document is left out, because it is most likely the new version of
- * the object.
+ * Returns the policies of a broken file that have no last good version. An object of the last good version that no
+ * legible document names is matched with one illegible document. The matched document is left out, because it is most
+ * likely the new version of the object.
  */
 export function refusedPolicies({
   file,

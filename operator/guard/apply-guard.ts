@@ -13,8 +13,8 @@ export const GUARD_RESOURCES = {
 export type Basis = { readonly name: string; readonly resourceVersion: string }
 
 /**
- * Applies the policies and bindings. Idempotent. Rejects with `conflict` when the object of `basis` has changed since
- * it was read.
+ * Applies the admission policies and their bindings. Idempotent. Rejects with `conflict` when the object of `basis` has
+ * changed since it was read.
  */
 export async function applyGuard(
   client: KubeClient,

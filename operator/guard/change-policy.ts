@@ -65,8 +65,8 @@ const VARIABLES: readonly Variable[] = [
 ]
 
 /**
- * Returns the policy about changes of existing pods. Covers `pods/status`, because a write of it can change metadata
- * too.
+ * Returns the admission policy about changes of existing pods. The policy covers `pods/status`, because a write of
+ * `pods/status` can change metadata too.
  */
 export function podChanges(): Policy {
   return {

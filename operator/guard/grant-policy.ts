@@ -3,8 +3,8 @@ import { demand, type Policy, text } from './expressions.ts'
 import type { GuardOptions } from './guard-options.ts'
 
 /**
- * Returns the policy that limits the operator to Permissions of grants, whose rules only require approval. RBAC cannot
- * restrict the rights of the operator to these objects.
+ * Returns the admission policy that limits the operator to Permissions of grants. The rules of these Permissions only
+ * require approval. RBAC cannot restrict the rights of the operator to these objects.
  */
 export function grantPermissions({ operatorUser }: Pick<GuardOptions, 'operatorUser'>): Policy {
   const isNamed = (object: string) => `${object}.metadata.name.startsWith(${text(GRANT_NAME_PREFIX)})`

@@ -20,7 +20,10 @@ export type GuardOptions = {
    * `namespace/name` of those Gateways with `interception: auto` that admit pods under gVisor without nftables rules.
    */
   readonly autoGateways: readonly string[]
-  /** Names of the RuntimeClasses of gVisor. Pods of these classes may contain the rule setter that runs as root. */
+  /**
+   * Names of the RuntimeClasses of gVisor. In pods of these classes, the init container that sets the capture rules may
+   * run as root.
+   */
   readonly gvisorRuntimeClasses: readonly string[]
   /** `namespace/name` of the Gateways with `hardening: strict`. */
   readonly strictGateways: readonly string[]

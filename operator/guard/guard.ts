@@ -6,7 +6,7 @@ import { applyGuard, type Basis } from './apply-guard.ts'
 import { guardOptions, type Installation } from './guard-options.ts'
 import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 
-/** Interval in milliseconds at which the policies are written again, to repair changes by other clients. */
+/** Interval in milliseconds at which the admission policies are written again, to repair changes by other clients. */
 const REPEAT_MS = 5 * 60_000
 /**
  * Number of images, and of addresses of the control plane, that the admission policies accept for sidecars. During an
@@ -43,20 +43,25 @@ export type GuardDeps = {
   readonly monotonicMs: () => number
 }
 
-/** Objects of the cluster that the policies depend on. */
+/** Objects of the cluster that the admission policies depend on. */
 export type GuardBasis = {
   readonly gateways: readonly InjectGateway[]
   readonly gvisorRuntimeClasses: readonly string[]
 }
 
 export type Guard = {
-  /** Writes the policies if they differ from the last write, or the last write is too old. */
+  /**
+   * Writes the admission policies if they differ from the last write, or if the last write is older than `REPEAT_MS`.
+   */
   reconcile(basis: GuardBasis): Promise<void>
-  /** Makes the next call of `reconcile` write all policies, because an object was deleted or changed. */
+  /**
+   * Makes the next call of `reconcile` write all admission policies, because an object of the guard was deleted or
+   * changed.
+   */
   invalidate(): void
   /**
-   * Returns the address of the control plane that this replica may inject: the resolved one, once the policies accept
-   * it.
+   * Returns the address of the control plane that this replica may inject: the resolved address, once the admission
+   * policies accept it.
    */
   acceptedAddress(): string | null
 }
@@ -81,8 +86,8 @@ export function createGuard(deps: GuardDeps): Guard {
       if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
       const before = invalidations
       await write(cluster)
-      // A loss that was reported during the write may concern an object that was written before, so everything is
-      // written again.
+      // If an object was deleted or changed during the write, this may have happened after the object was written, so
+      // everything is written again.
       written = invalidations === before ? wanted : ''
       writtenAt = monotonicMs()
     },
@@ -97,8 +102,8 @@ export function createGuard(deps: GuardDeps): Guard {
   }
 
   /**
-   * Writes the policies based on the version that was read, so that two replicas never overwrite each other's images
-   * and addresses.
+   * Writes the admission policies based on the version that was read, so that two replicas never overwrite each other's
+   * images and addresses.
    */
   async function write({ gateways, gvisorRuntimeClasses }: GuardBasis): Promise<void> {
     for (let attempt = 1; ; attempt++) {

@@ -19,7 +19,10 @@ export type GuardObject = {
   readonly spec: object
 }
 
-/** Name of the policy about new pods. An annotation records the accepted images and addresses of the control plane. */
+/**
+ * Name of the admission policy about new pods. An annotation of the policy records the images, and the addresses of the
+ * control plane, that the policy accepts.
+ */
 export const PODS_POLICY = 'chaperone-pods'
 export const IMAGES_ANNOTATION = 'chaperone.dev/images'
 
@@ -98,7 +101,9 @@ function access(): Policy {
   }
 }
 
-/** Returns the policy about bindings of pods to nodes. The API server copies metadata of a binding to its pod. */
+/**
+ * Returns the admission policy about bindings of pods to nodes. The API server copies metadata of a binding to its pod.
+ */
 function bindings(): Policy {
   const hasNone = (map: 'labels' | 'annotations') =>
     `object.metadata.?${map}.orValue({}).all(k, !k.startsWith('chaperone.dev/'))`
@@ -116,8 +121,8 @@ function bindings(): Policy {
 }
 
 /**
- * Returns the policy about tokens with the sidecar's audience. Only the kubelet, which mounts tokens into pods, may
- * request them.
+ * Returns the admission policy about tokens with the sidecar's audience. Only the kubelet, which mounts tokens into
+ * pods, may request them.
  */
 function tokens(): Policy {
   return {
@@ -136,8 +141,8 @@ function tokens(): Policy {
 }
 
 /**
- * Returns the policy about the trust bundle, a ConfigMap that decides which certificates sidecars accept from the
- * control plane.
+ * Returns the admission policy about the trust bundle, a ConfigMap that decides which certificates sidecars accept from
+ * the control plane.
  */
 function trustBundle({ operatorUser }: GuardOptions): Policy {
   return {

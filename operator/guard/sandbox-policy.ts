@@ -48,9 +48,9 @@ function isRunning(object: string): string {
 }
 
 /**
- * Returns the policy about pod metadata in objects of agent-sandbox. The controllers of agent-sandbox copy this
- * metadata onto pods repeatedly. A value that pods must not have is therefore refused in these objects already, where
- * its author sees the error. An update is refused only for keys that it changes.
+ * Returns the admission policy about pod metadata in objects of agent-sandbox. The controllers of agent-sandbox copy
+ * this metadata onto pods repeatedly. A value that pods must not have is therefore refused in these objects already,
+ * where its author sees the error. An update is refused only for keys that it changes.
  */
 export function sandboxMetadata(): Policy {
   return {
@@ -100,7 +100,10 @@ function ofLabels(): Validation {
   })
 }
 
-/** Refuses changes for a Sandbox whose pod exists, because that pod keeps the metadata that it was created with. */
+/**
+ * Returns the rule that refuses changes of the pod metadata in a Sandbox whose pod exists, because that pod keeps the
+ * metadata that it was created with.
+ */
 function ofRunningSandboxes(): Validation {
   const name = (value: string) =>
     `(${value} == '' || ${value}.contains('/') ? ${value} : request.namespace + '/' + ${value})`

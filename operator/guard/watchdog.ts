@@ -6,7 +6,9 @@ export type WatchdogPort = {
   /** Returns all cached pods. */
   readonly pods: () => readonly RunningPod[]
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
-  /** Reports the finding to users, for example as an Event. Every sweep calls it again for a finding that remains. */
+  /**
+   * Reports the finding to users, for example as an Event. Every sweep repeats the report of a finding that remains.
+   */
   readonly report: (pod: RunningPod, finding: Finding) => void
   /** Evicts a pod that can bypass its gateway. */
   readonly evict: (pod: RunningPod) => Promise<void>

@@ -103,7 +103,7 @@ export function admissionComponent(
         address.stop()
         maintenance.stop()
         await restoration.stop()
-        // The webhook stops before the components whose caches its last reviews read.
+        // The webhook stops before the components below, because its last reviews read their caches.
         await injector[Symbol.asyncDispose]()
         await networkPolicies.stop()
         await watchdog.stop()

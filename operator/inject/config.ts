@@ -14,8 +14,8 @@ export type InjectionConfig = {
   /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null when sidecars use the URL of the operator. */
   readonly controlPlaneUrl: string | null
   /**
-   * `SIDECAR_DNS_RESOLVERS`, addresses separated by commas, and `SIDECAR_CLUSTER_DOMAIN`. When they are empty and null,
-   * sidecars use the DNS of the operator's own `/etc/resolv.conf`.
+   * `SIDECAR_DNS_RESOLVERS`, addresses separated by commas, and `SIDECAR_CLUSTER_DOMAIN`. Without these settings (an
+   * empty list and null), sidecars use the DNS of the operator's own `/etc/resolv.conf`.
    */
   readonly dns: {
     readonly resolvers: readonly string[]

@@ -38,19 +38,20 @@ const CONSEQUENCES: Readonly<Record<GuardLoss['change'], Readonly<Record<GuardPa
  * changes again and again.
  */
 const PAUSE = { minMs: 1_000, maxMs: 5 * 60_000, random: Math.random }
-/** Time in milliseconds without a change after which the next change is restored at once again. */
+/** Time in milliseconds without a change after which the pauses begin again: the next change is restored at once. */
 const QUIET_MS = 10 * 60_000
 
 type Pace = {
   readonly backOff: BackOff
   lastAt: number
-  /** Change that waits for the end of the pause; null without a pause. */
+  /** Change that is restored when the timer of the object fires; null without a timer. */
   pending: GuardLoss | null
 }
 
 /**
- * Restores objects of the guard that were deleted or changed, and records an Event on each. A deletion, and the first
- * change of an object, is restored at once; repeated changes are restored at growing intervals.
+ * Restores objects of the guard (webhook configurations, admission policies, trust bundles) that were deleted or
+ * changed, and records an Event on each. A deletion, and the first change of an object, is restored at once; repeated
+ * changes are restored at growing intervals.
  */
 export function startGuardRestoration(deps: GuardRestorationDeps): { stop(): Promise<void> } {
   const { client, log } = deps

@@ -95,8 +95,8 @@ function createChangeLog(log: Logger): SweepDeps['found'] {
 }
 
 /**
- * Returns a function that logs failed evictions only when they change, because the API server can refuse an
- * eviction for as long as the PodDisruptionBudget of the pod does not permit it.
+ * Returns a function that logs failed evictions only when they change. The API server can refuse an eviction for as
+ * long as the PodDisruptionBudget of the pod does not permit the eviction.
  */
 function createFailureLog(log: Logger): SweepDeps['failed'] {
   let logged = '[]'

@@ -31,7 +31,7 @@ export async function applyStatus(
     const undeclared = undeclaredFields(error).filter((name) => name in status)
     if (undeclared.length === 0) throw error
     const declared = Object.entries(status).filter(([name]) => !undeclared.includes(name))
-    // An error names only some of the undeclared fields.
+    // An error names only some of the undeclared fields, so the write without these fields may find further ones.
     return [...undeclared, ...(await applyStatus(to, object, Object.fromEntries(declared)))]
   }
 }

@@ -40,8 +40,9 @@ export function otherManagers(entries: readonly ManagedFields[]): readonly strin
 }
 
 /**
- * Reports whether another client changed content of the object: it owns content, or fields that the operator applied
- * are gone, although the operator did not write. `before` is null when the object was not seen before.
+ * Reports whether another client changed content of the object. The function infers a change if another client owns
+ * content, or if fields that the operator applied are gone although the operator did not write. `before` is null when
+ * the object was not seen before.
  */
 export function isChangedByOthers(
   before: readonly ManagedFields[] | null,

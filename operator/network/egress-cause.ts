@@ -67,7 +67,7 @@ export function egressCauseText(cause: string | null): string {
   )
 }
 
-/** Maximum number of policies that a text names, so that the text of an Event has space for the missing rule. */
+/** Maximum number of NetworkPolicies that a text names, so that the text of an Event has space for the missing rule. */
 const NAMED = 3
 
 function someNames(names: readonly string[]): string {
@@ -88,7 +88,7 @@ async function targetsOf(
       signal,
     )
     const namespaceLabels = namespaces.labelsOf(namespace) ?? { 'kubernetes.io/metadata.name': namespace }
-    // When no pod of the destination runs, the policies are compared with the labels that such a pod has.
+    // When no pod of the destination runs, the NetworkPolicies are compared with the labels that such a pod has.
     const found = items.length === 0 ? [{ metadata: { labels }, status: undefined }] : items
     return found.map(({ metadata, status }) => ({
       namespace,

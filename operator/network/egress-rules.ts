@@ -49,7 +49,7 @@ export type EgressTarget = {
 }
 
 /**
- * Returns the policies that isolate the egress of a pod. Without such a policy, the pod may reach every
+ * Returns the NetworkPolicies that isolate the egress of a pod. Without such a NetworkPolicy, the pod may reach every
  * destination.
  */
 export function isolating(policies: readonly EgressPolicy[], labels: Labels): readonly EgressPolicy[] {
@@ -60,7 +60,7 @@ export function isolating(policies: readonly EgressPolicy[], labels: Labels): re
   )
 }
 
-/** Reports whether policies that select a pod of `namespace` admit every port of the destination. */
+/** Reports whether the NetworkPolicies of a pod in `namespace` together admit every port of the destination. */
 export function admitsEgress(
   policies: readonly EgressPolicy[],
   namespace: string,

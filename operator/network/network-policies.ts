@@ -12,19 +12,19 @@ export const NETWORK_POLICIES = { base: '/apis/networking.k8s.io/v1', plural: 'n
 export type WantedPolicy = {
   readonly name: string
   /**
-   * Returns the spec and the namespaces that need the policy; null while the namespaces are not known yet, so that
-   * nothing is written or deleted.
+   * Returns the spec and the namespaces that need the NetworkPolicy; null while the namespaces are not known yet, so
+   * that nothing is written or deleted.
    */
   readonly wanted: () => { readonly namespaces: ReadonlySet<string>; readonly spec: object } | null
 }
 
-/** A stored policy that was added, changed or deleted. */
+/** A stored NetworkPolicy that was added, changed or deleted. */
 export type PolicyChange = { readonly name: string; readonly namespace: string }
 
 export type NetworkPolicies = {
   /**
-   * Applies the missing policies and deletes those of namespaces that need none. Writes nothing in a namespace whose
-   * stored policy still equals the last write. Rejects when a write fails.
+   * Applies the missing NetworkPolicies and deletes those of namespaces that need none. Writes nothing in a namespace
+   * whose stored NetworkPolicy still equals the last write. Rejects when a write fails.
    */
   reconcile(): Promise<void>
   isStored(name: string, namespace: string): boolean
@@ -134,7 +134,7 @@ function applyPolicy(client: KubeClient, { name, namespace, spec }: Applied): Pr
   })
 }
 
-/** Deletes the policies of this name in all namespaces. */
+/** Deletes the NetworkPolicies of this name in all namespaces. */
 export async function deletePolicies(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
   const { items } = await listPages<KubeObject>(client, selectionOf(name), signal)
   for (const { metadata } of items)

@@ -5,7 +5,7 @@ import type { WantedPolicy } from './network-policies.ts'
 
 /** Name of the NetworkPolicy that lets the sidecars of agent-sandbox's pods reach the control plane and DNS. */
 export const SANDBOX_POLICY = 'chaperone-agent-sandbox'
-/** Label of the pods of a SandboxTemplate. The NetworkPolicy that agent-sandbox makes for the template selects it. */
+/** Label by which the NetworkPolicy of agent-sandbox for a SandboxTemplate selects the pods of the template. */
 const TEMPLATE_HASH_LABEL = 'agents.x-k8s.io/sandbox-template-ref-hash'
 /** Port of the control plane's pods. NetworkPolicies apply to ports of pods, not of Services. */
 export const CONTROL_PLANE_PORT = 3443
@@ -39,8 +39,8 @@ export type SandboxPolicyOptions = {
 
 /**
  * Returns the NetworkPolicy for governed pods of SandboxTemplates, in every namespace that can have governed pods and
- * has a SandboxTemplate. The policy that agent-sandbox creates for a template admits public addresses only, so the
- * sidecar would reach neither control plane nor DNS.
+ * has a SandboxTemplate. The NetworkPolicy that agent-sandbox creates for a template admits public addresses only, so
+ * the sidecar would reach neither control plane nor DNS.
  */
 export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
   const spec = specOf(options)
@@ -56,8 +56,8 @@ export function sandboxPolicy(options: SandboxPolicyOptions): WantedPolicy {
 }
 
 /**
- * Returns the spec of the NetworkPolicy. Its two selectors together match only pods that the policy of their
- * template already isolates, so no pod is isolated by this policy alone.
+ * Returns the spec of the NetworkPolicy. Both selectors must match a pod, and they match only pods that the
+ * NetworkPolicy of their template already isolates, so no pod is isolated by this NetworkPolicy alone.
  */
 function specOf(options: SandboxPolicyOptions): object {
   return {

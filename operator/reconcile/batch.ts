@@ -97,8 +97,8 @@ async function sendByNamespace(
 }
 
 /**
- * Sends one part of a batch. On failure it rejects the promises of the objects and returns the error; on success it
- * returns null.
+ * Sends one part of a batch. On failure, rejects the promises of the objects and returns the error. On success, returns
+ * null.
  */
 async function failureOf(
   client: Pick<ControlPlaneClient, 'change'>,
@@ -115,9 +115,9 @@ async function failureOf(
 }
 
 /**
- * Splits a batch by namespace and orders the parts. Parts with only policies come first, because policies
- * make decisions stricter, and policies of the platform team apply to every namespace. Parts with policies
- * and other kinds follow, then parts with Gateways, then other parts. Parts that remove policies come last.
+ * Splits a batch by namespace and orders the parts. Parts with only policies come first, because policies make
+ * decisions stricter, and policies of the platform team apply to every namespace. The next are parts with policies and
+ * other kinds, then parts with Gateways, then the other parts. Parts that remove policies come last.
  */
 function byNamespace({ puts, removals }: Changes): Changes[] {
   const parts = new Map<string, Changes>()
@@ -138,10 +138,9 @@ function byNamespace({ puts, removals }: Changes): Changes[] {
 }
 
 /**
- * Splits a part that adds some policies and removes others. Added policies make decisions stricter and are
- * sent early. Removals make decisions less strict and are sent late. In a part with objects of other kinds,
- * only new policies are sent early, because a changed policy may be less strict, while a Permission of the
- * same version compensates for this.
+ * Splits a part that adds some policies and removes others. Added policies make decisions stricter and are sent early.
+ * Removals make decisions less strict and are sent late. In a part with objects of other kinds, changed policies are
+ * not sent early: a changed policy may be less strict, and a Permission of the same part may compensate for this.
  */
 function splitPolicies(part: Changes): Changes[] {
   const { puts, removals } = part
@@ -192,8 +191,8 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Returns the changes one by one, in an order that never loosens early: permissions are removed first and added last,
- * policies the reverse.
+ * Returns the changes one by one. Changes that can make decisions stricter come first: permissions are removed first
+ * and added last, policies are added first and removed last.
  */
 function tighteningFirst({ puts, removals }: Changes): Changes[] {
   const order: readonly string[] = TIGHTENING_ORDER

@@ -76,8 +76,8 @@ async function pushDue(
 }
 
 /**
- * Pushes each Gateway that activates a kill switch in a request of its own, so that the kill switch takes effect even
- * if its set fails.
+ * Pushes, in a request of its own, each Gateway that activates a kill switch. The kill switch then takes effect even if
+ * the change set fails.
  */
 async function pushKillSwitches(
   client: Pick<ControlPlaneClient, 'put'>,

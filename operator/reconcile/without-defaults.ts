@@ -14,8 +14,8 @@ const SPECS: Readonly<Record<ResourceKind, z.ZodType>> = {
 
 /**
  * Returns a spec without the fields that have their default, also inside of objects and lists. The API server stores
- * the defaults of the newest custom resource definitions, also for fields that no manifest sets, and a control plane of
- * the previous version refuses unknown fields. The control plane fills in its own defaults.
+ * the defaults of the newest custom resource definitions, also for fields that no manifest sets. A control plane of the
+ * previous version would refuse such fields if it does not have them. The control plane fills in its own defaults.
  */
 export function withoutDefaults(kind: ResourceKind, spec: unknown): unknown {
   return omit(SPECS[kind], spec)

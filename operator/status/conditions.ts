@@ -8,7 +8,10 @@ import {
 /** A condition without the time of its last transition. */
 export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-/** Creates a verdict. The type allows only the documented reasons of a condition. */
+/**
+ * Creates a condition without the time of its last transition. The type `T` admits only the documented reasons of the
+ * condition.
+ */
 export function verdict<T extends ConditionType>(
   type: T,
   status: Condition['status'],

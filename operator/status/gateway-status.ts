@@ -73,8 +73,8 @@ function layerOf({ spec }: CustomResource<'Gateway'>, { pods, notIsolatedIn }: G
 }
 
 /**
- * Returns the active kill switch of a Gateway: one that is in force, or one that this object activates and the control
- * plane has not confirmed yet.
+ * Returns the active kill switch of a Gateway: a kill switch that is in force, or one that the spec of the Gateway
+ * activates and that the control plane has not confirmed yet.
  */
 function killSwitchOf(
   { spec }: CustomResource<'Gateway'>,
@@ -274,7 +274,7 @@ function podVerdicts({ pods, disconnected }: GatewayFacts, namespace: string): r
 }
 
 /**
- * Returns the causes with their pods. The cause of a pod in another namespace is not returned, because it names
+ * Returns the causes with their pods. Omits the causes of pods in other namespaces, because a cause names
  * NetworkPolicies that readers of the Gateway may have no right to see. An Event on the pod shows the cause.
  */
 function causesOf(disconnected: readonly Disconnected[], namespace: string): readonly string[] {

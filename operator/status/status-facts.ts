@@ -8,7 +8,7 @@ import type { BypassingPod } from '../guard/watchdog.ts'
 
 /** Facts from which the status of an object is computed, in addition to the object itself. */
 export type StatusFacts = {
-  /** Reply of the control plane to this content; null before the content was pushed. */
+  /** Reply of the control plane to the current content of the object; null before that content was pushed. */
   readonly reply: PushReply | null
   /** Reason why the last push failed; null when it succeeded. */
   readonly failure: string | null

@@ -15,11 +15,11 @@ export const CONFIGURATIONS = {
  * matched.
  */
 export const WEBHOOK_PATHS = {
-  /** Path for every pod of a namespace with the label value `required`. */
+  /** Path for every pod of a namespace whose injection label has the value `required`. */
   required: '/pods/required',
   /**
-   * Path for annotated pods of every other namespace, for debug containers, and for changes of the label of governed
-   * pods.
+   * Path for annotated pods of every other namespace, for debug containers, and for changes of the injection label of
+   * governed pods.
    */
   annotated: '/pods/annotated',
   /** Path for custom resources of Chaperone in every namespace. */
@@ -93,8 +93,8 @@ export function webhookConfiguration({ target, caBundle, ownNamespace }: Configu
 
 /**
  * Returns the ValidatingWebhookConfiguration of the custom resources. The control plane validates every object again,
- * so an unreachable webhook blocks nothing (`Ignore`). Updates of only the kill switch skip the webhook, which must not
- * delay them.
+ * so an unreachable webhook blocks nothing (`Ignore`). Updates of only the kill switch skip the webhook, so that the
+ * webhook cannot delay a kill switch.
  */
 export function manifestsConfiguration({ target, caBundle }: Omit<ConfigurationOptions, 'ownNamespace'>) {
   return {

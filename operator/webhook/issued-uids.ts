@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { PROXY_UIDS } from '../../core/capture/pod-contract.ts'
 
 /**
- * Time for which an issued uid is kept. The API server can call the webhook again within one request of at most 30 s
- * (reinvocation).
+ * Time in milliseconds for which an issued uid is kept. The API server can call the webhook again within one request of
+ * at most 30 s (reinvocation).
  */
 const KEPT_MS = 30_000
 

@@ -56,8 +56,8 @@ export type ReviewDeps = {
 }
 
 /**
- * Reviews a pod that is being created, debug containers that are added to a governed pod, or a change of its label.
- * `isRequired`: true when the API server matched the label value `required` of the namespace. Makes no calls.
+ * Reviews a new pod, debug containers that are added to a governed pod, or a change of a pod's injection label.
+ * `isRequired`: true when the API server matched the value `required` of the namespace's label. Makes no calls.
  */
 export function reviewPod(
   request: AdmissionRequest,
@@ -187,8 +187,9 @@ type Named = {
 }
 
 /**
- * Refuses a captured pod in a namespace whose PodSecurity level admits no rule setter. The API server would refuse it
- * after the injection, with a text that says neither why the pod has NET_ADMIN nor what to do.
+ * Refuses a captured pod in a namespace whose PodSecurity level does not admit the init container that sets the capture
+ * rules. The API server would refuse the pod after the injection, with a text that says neither why the pod has
+ * NET_ADMIN nor what to do.
  */
 function podSecurity(
   { namespace }: AdmissionRequest,

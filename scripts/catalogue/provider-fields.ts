@@ -7,7 +7,7 @@ import { requestPaths } from './request-paths.ts'
 export type PublishedFields = {
   /** Names of fields that can contain a host, a URL or an id of another service. */
   readonly fields: readonly string[]
-  /** Full paths of these fields in requests. */
+  /** Full paths, in requests, of the fields in `fields`. */
   readonly paths: readonly string[]
   /** Full paths of the ids in requests that change or start something. */
   readonly ids: readonly string[]

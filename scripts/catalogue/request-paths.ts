@@ -2,9 +2,9 @@ import { type DeclaredType, readDeclaredTypes } from './declared-types.ts'
 
 /**
  * Returns the full paths of the fields with text in requests, such as `^.tools.*.server_url` (see `FindRules`).
- * `isWanted` selects fields by their name. `isRequest` selects among the types of requests: types `…Params` that no
- * other type uses. Several paths with the same type and the same last elements are listed once, because a row of the
- * table has only the end of a path.
+ * `isWanted` selects fields by their name. A request is a type `…Params` that no other type uses; `isRequest` selects
+ * some of these types. Several paths with the same type and the same last elements are listed once, because a row of
+ * the table has only the end of a path.
  */
 export function requestPaths(
   declarations: readonly string[],

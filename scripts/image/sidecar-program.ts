@@ -37,8 +37,8 @@ export function assembleSidecarProgram(root: string, bin: string): void {
 }
 
 /**
- * Creates the V8 code cache by running the program, which exits immediately without settings. V8 accepts a cache only with
- * the flags with which the cache was created.
+ * Creates the V8 code cache by running the program without settings, so that the program exits immediately. V8 accepts
+ * a cache only with the flags with which the cache was created.
  */
 function makeCache(boot: string, cache: string): void {
   const flags = DEFAULT_PROXY_COMMAND.filter((word) => word.startsWith('--'))

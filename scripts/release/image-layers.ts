@@ -7,13 +7,13 @@ import { addArchive, addFolder, type FileTree, textFile } from './file-tree.ts'
 
 /**
  * Debian packages of the image: a library that Node needs, the programs that set the capture rules, and a shell for the
- * rule setter under gVisor.
+ * container that sets the capture rules under gVisor.
  */
 export const IMAGE_PACKAGES = ['libstdc++6', 'nftables', 'iptables', 'busybox'] as const
 
 /**
- * Programs of busybox in the image. The rule setter under gVisor runs `sh`, `head` and `tr`. Users can read files with
- * `cat`.
+ * Programs of busybox in the image. The container that sets the capture rules under gVisor runs `sh`, `head` and `tr`.
+ * Users can read files with `cat`.
  */
 const BUSYBOX_PROGRAMS = ['sh', 'head', 'tr', 'cat']
 

@@ -7,7 +7,7 @@ export type HealthServerDeps = {
   readonly health: () => GatewayHealth
   readonly scrape: () => string
   /**
-   * Resolves with null once the containers of the agent may start. While they may not start, it resolves with the
+   * Resolves with null once the containers of the agent may start. If they may not start in time, resolves with the
    * reason shortly before the start-up probe of the kubelet times out. An immediate answer would delay the agent by a
    * second, because the kubelet probes at most once a second. Never rejects.
    */

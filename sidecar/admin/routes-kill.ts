@@ -17,7 +17,7 @@ export type KillRouteDeps = {
 /**
  * Returns the routes of the kill switch. An activation takes effect on this gateway immediately, also while the control
  * plane is unreachable, and is forwarded afterwards. An activation that the control plane refuses is undone. A kill
- * switch that the control plane has stored can only be deactivated while the control plane is reachable.
+ * switch that the control plane has stored can only be lifted while the control plane is reachable.
  */
 export function killRoutes(deps: KillRouteDeps): readonly ApiRoute[] {
   return [

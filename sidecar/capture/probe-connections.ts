@@ -27,17 +27,17 @@ export type ProbeConnections = {
   isProbe(kind: CapturedKind, socket: Pick<Socket, 'remotePort'>): boolean
 }
 
-/** Time limit of a connection attempt. The kernel retransmits a lost SYN after 1 s. */
+/** Time limit of a connection attempt in milliseconds. The kernel retransmits a lost SYN after 1 s. */
 const TIMEOUT_MS = 2_000
 /**
- * Time limit of a connection attempt while local listeners drop SYNs, because the dropped SYN may be that of the probe.
- * The kernel retransmits after 1, 3 and 7 s.
+ * Time limit in milliseconds of a connection attempt while local listeners drop SYNs, because the dropped SYN may be
+ * that of the probe. The kernel retransmits after 1, 3 and 7 s.
  */
 const SWAMPED_MS = 8_000
 const AGAIN_MS = 500
 /**
- * Time limit for our listener to accept an established connection. The listener usually accepts within one turn of the
- * event loop.
+ * Time limit in milliseconds for our listener to accept an established connection. The listener usually accepts within
+ * one turn of the event loop.
  */
 const SEEN_MS = 500
 const PORTS = PROBE_PORTS.last - PROBE_PORTS.first + 1
@@ -127,8 +127,8 @@ async function whereIsSilent(
 }
 
 /**
- * Returns a function that resolves with true when listeners have dropped SYNs since this call. The function resolves
- * with false when there were no drops, and always after `SWAMPED_MS`.
+ * Returns a function that reports whether listeners have dropped SYNs since this call. After `SWAMPED_MS`, the result
+ * is always false, so that the wait for the probe ends.
  */
 function swampedSince(): () => Promise<boolean> {
   const began = performance.now()

@@ -2,8 +2,9 @@
 const MERGED_BYTES = 16 * 1024
 
 /**
- * Appends a chunk. Merges small chunks with their predecessor, each byte at most log2(`MERGED_BYTES`) times, so that
- * bytes that arrive one by one cost neither quadratic time nor an object each.
+ * Appends a chunk. Bytes that arrive one by one must cost neither quadratic time nor an object each. A small chunk is
+ * therefore merged with its predecessor, unless the predecessor is longer; each byte is copied at most
+ * log2(`MERGED_BYTES`) times.
  */
 export function addChunk(chunks: Buffer[], chunk: Buffer): void {
   chunks.push(chunk)

@@ -40,8 +40,8 @@ export type ControlPlaneDeps = ClientDeps & {
   /** Called with the instance of the agent in this pod: after connecting, and when a claim adopts the pod. */
   readonly onInstance?: (instance: Instance) => void
   /**
-   * Cancels work that killed agents started at providers. The acknowledgement of a kill switch contains a report of
-   * earlier cancellations; new cancellations start after the acknowledgement.
+   * Cancels the work that agents started at providers, if a kill switch covers the work. The acknowledgement of a kill
+   * switch contains a report of earlier cancellations; new cancellations start after the acknowledgement.
    */
   readonly cancellations: Cancellations
   /** Executes an action that the control plane ordered. Never rejects. */
@@ -93,7 +93,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const waits = createConditionWaits()
   const commands = createCommands(client, url)
   const killForwarding = createKillForwarding({ kill: deps.kill, commands, random, nowMs: clock.nowMs })
-  /** Reports kill switch announcements until a replica confirms that they were stored or deactivated. */
+  /** Reports kill switch announcements until a replica confirms that they were stored or lifted. */
   const announcementRetries = createRetryLoop({
     random,
     isPending: deps.kill.hasAnnounced,
@@ -157,9 +157,9 @@ type KillContext = Pick<ControlPlaneDeps, 'kill' | 'clock' | 'log' | 'cancellati
 }
 
 /**
- * Applies a kill state. Acknowledges it only after every exchange that it covers was aborted. A stored state that is
- * older than the known state is not applied: the gateway reports its own position, so that the replica reads the newer
- * state.
+ * Applies a kill state, and acknowledges the kill state after every exchange that it covers was aborted. A stored state
+ * that is older than the known state is not applied. The acknowledgement contains the position of the known state, so
+ * that the replica reads the newer state.
  */
 function applyKill(
   { seq, effective, state }: Extract<DownMessage, { type: 'kill' }>,

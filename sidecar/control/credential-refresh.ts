@@ -14,9 +14,9 @@ export type CredentialRefreshDeps = {
   readonly monotonicMs: () => number
 }
 
-/** Time limit in milliseconds of the call that requests a new secret. */
+/** Time limit in milliseconds of the call that requests a new credential. */
 const CALL_MS = 2_000
-/** Longest wait in milliseconds for a new secret. Requests of agents wait during this time. */
+/** Longest wait in milliseconds for a new credential. Requests of agents wait during this time. */
 const WAIT_MS = 5_000
 /** Milliseconds between two refreshes of one Connector. An upstream may answer 401 for other reasons. */
 const PAUSE_MS = 10_000
@@ -24,20 +24,20 @@ const PAUSE_MS = 10_000
 const MAX_CONNECTORS = 1_000
 
 type Refresh = {
-  /** Serial number of the refused secret. */
+  /** Serial number, given by the control plane, of the credential that the upstream refused. */
   readonly serial: number
   readonly pending: Promise<void> | null
   readonly endedAtMs: number
   /**
-   * Serial number of the new secret when the upstream refused that secret too, which shows that the 401 has another
-   * reason. Absent otherwise.
+   * Serial number of the new credential if the upstream refused this credential too, which shows that the 401 has
+   * another reason. Absent otherwise.
    */
   readonly refusedAgain?: number
 }
 
 /**
  * Creates the `CredentialPort` of the pipeline. Through it, the pipeline makes the control plane replace a refused
- * secret, and waits for the new secret.
+ * credential, and waits for the new credential.
  */
 export function createCredentialRefresh(deps: CredentialRefreshDeps): CredentialPort {
   const last = new Map<string, Refresh>()
@@ -71,8 +71,8 @@ export function createCredentialRefresh(deps: CredentialRefreshDeps): Credential
     },
     refusedAgain({ connectorId, serial }) {
       const known = last.get(connectorId)
-      // The refused secret is the one that the refresh should have replaced: the request was repeated without a new
-      // secret.
+      // With equal serial numbers, the refresh brought no new credential, so the upstream refused the same credential
+      // twice.
       if (known?.pending !== null || known.serial === serial) return
       last.set(connectorId, { ...known, refusedAgain: serial })
     },
@@ -81,7 +81,8 @@ export function createCredentialRefresh(deps: CredentialRefreshDeps): Credential
       const { connectorId, serial } = refused
       const known = last.get(connectorId)
       if (known?.pending) return known.pending
-      // Requests that were in flight during the last refresh may be refused after it.
+      // No refresh follows the last one within `PAUSE_MS`, because requests that were in flight during the last refresh
+      // may be refused after it.
       if (known !== undefined && deps.monotonicMs() < known.endedAtMs + PAUSE_MS) return Promise.resolve()
       if (last.size >= MAX_CONNECTORS) last.clear()
       const pending = refresh(refused).finally(() => {

@@ -4,8 +4,8 @@ import type { LiveExchanges } from './live-exchanges.ts'
 /**
  * Aborts the responses, streams and tunnels in progress of agents that are suspended or deleted, and writes the reason
  * into their records. Without the abort, these agents would keep their open connections. A request that is not
- * forwarded yet is not aborted, because the pipeline decides it again. A forwarded request whose response has not begun
- * still gets its response, because its effect has happened.
+ * forwarded yet is not aborted, because the pipeline decides about it again. A forwarded request whose response has not
+ * begun still gets its response, because its effect has happened.
  */
 export function cutInactive(
   live: Pick<LiveExchanges, 'all'>,

@@ -9,7 +9,7 @@ export type LiveExchanges = LiveExchangePort & {
   /** Number of exchanges since the start of the process. */
   readonly total: number
   all(): Iterable<Exchange>
-  /** Aborts the exchanges for which `match` returns an entry, and returns their number. */
+  /** Aborts the exchanges for which `match` returns a kill switch, and returns the number of these exchanges. */
   cut(match: (exchange: Exchange) => KillEntry | null): number
   /** Aborts all exchanges when the process stops. */
   abortAll(reason: unknown): number

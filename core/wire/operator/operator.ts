@@ -150,8 +150,9 @@ export const NamespacesBody = z.object({
 export const NamespacesReply = z.object({ rebound: z.boolean() })
 
 /**
- * Query for the state. With `known`, the replica responds as soon as its state has another revision, at the latest
- * after `STATE_WAIT_MS`. With `only=kills`, state and revision contain the kill switches and no processes or pods.
+ * Query for the state of a replica. With `known`, the replica responds as soon as the revision of its state differs
+ * from `known`, at the latest after `STATE_WAIT_MS`. With `only=kills`, the state and its revision cover only the kill
+ * switches, without processes or pods.
  */
 export const StateQuery = z.object({
   known: z.string().max(64).optional(),
@@ -163,15 +164,16 @@ export const STATE_WAIT_MS = 20_000
 export const FailingCredential = z.object({
   /** Name of the Connector, as `namespace/name`. */
   connector: z.string(),
-  /** Error of the source as full sentences, without secrets. */
+  /** Error of the credential's source as full sentences, without secrets. */
   error: z.string(),
 })
 
 export const OperatorState = z.object({
   version: z.number().int(),
   /**
-   * Revision of the state. For each process, only whether it has applied the newest version counts, so the revision
-   * stays equal when every process applies a new version. Empty for a replica that does not support long polls.
+   * Revision of the state. Of the version that a process has applied, the revision reflects only whether this is the
+   * newest version, so the revision stays equal when every process applies a new version. Empty for a replica that does
+   * not support long polls.
    */
   revision: z.string().default(''),
   kills: z.array(KillEntry),
@@ -185,7 +187,7 @@ export const OperatorState = z.object({
 /** Limits for the kill switches of one source. Lengths are in UTF-16 code units. */
 export const RELAYED_KILL_LIMITS = { scopes: 64, scopeLength: 300, reasonLength: 1_000 } as const
 
-/** All kill switches of one source. An empty list of scopes deactivates all kill switches of the source. */
+/** All kill switches of one source. An empty list of scopes makes all kill switches of the source inactive. */
 export const KillRelayBody = z.object({
   /**
    * Source of the kill switches. `manifest:NAMESPACE/NAME` is a Gateway, where the scope `all` means that Gateway.
@@ -221,7 +223,7 @@ export const SweepReply = z.object({
   missing: z.array(ObjectName),
 })
 
-/** Problem of a manifest that the folder watcher refused, with file and line, for the dashboard. */
+/** Problem, with file and line, of a manifest that the folder watcher refused. The dashboard shows the problem. */
 export const ManifestProblem = z.object({
   file: z.string(),
   line: z.number().int().nullable(),
@@ -237,8 +239,8 @@ export const ChangeSetBody = z.object({
   /** Objects to remove, because their manifests were deleted. */
   removed: z.array(ObjectName).max(20_000).default([]),
   /**
-   * All objects of the source. The control plane removes all other objects of the source. If absent, it removes only
-   * the objects in `removed`.
+   * All objects of the source. The control plane removes all other objects of the source. Without this list, the
+   * control plane removes only the objects in `removed`.
    */
   present: SweepBody.shape.present.optional(),
   /** All problems of the source's files. If absent, the stored problems stay unchanged. */

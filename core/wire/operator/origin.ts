@@ -3,7 +3,10 @@ import * as z from 'zod'
 /** Origins of rows without a manifest. `built_in` rows are created together with the installation. */
 export const RowOrigin = z.enum(['dashboard', 'command_line', 'built_in'])
 
-/** Source of a manifest according to its annotations and labels. A member that they do not state is null. */
+/**
+ * Source of a manifest according to its annotations and labels. A field is null if neither an annotation nor a label
+ * states its value.
+ */
 export const ManifestOrigin = z.object({
   /** Path of the file in its repository. */
   file: z.string().nullable(),
@@ -40,8 +43,8 @@ const ORIGIN_TEXT: Readonly<Record<ObjectOrigin['from'], string>> = {
 const SHORT_COMMIT = 12
 
 /**
- * Formats the origin as one line, such as `policies/prod.yaml@1f2e3d4c5b6a` or `command line`. `place` replaces the
- * file for a manifest without one.
+ * Formats the origin as one line, such as `policies/prod.yaml@1f2e3d4c5b6a` or `command line`. For a manifest whose
+ * origin has no file, the line contains `place` in place of the file.
  */
 export function originText({ from, file, commit }: ObjectOrigin, place: string | null): string {
   if (from !== 'manifest') return ORIGIN_TEXT[from]

@@ -74,7 +74,10 @@ export const HEADERS = {
   recordId: 'X-Service-Record',
   error: 'X-Service-Error',
   version: 'X-Service-Version',
-  /** Header with the page secret, which the dashboard sends with every request. */
+  /**
+   * Header with the page secret, which the dashboard sends with every request. The page secret shows that a page of the
+   * dashboard sent the request.
+   */
   pageSecret: 'X-Service-Page-Secret',
   /** Header that selects the identity of the caller. `certificate` selects the user of the client certificate. */
   caller: 'X-Service-Caller',

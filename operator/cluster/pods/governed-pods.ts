@@ -107,7 +107,8 @@ const MAX_REASON = 500
 
 function captureFailure(statuses: readonly ContainerStatus[]): string | null {
   const setter = statuses.find(({ name }) => name === CONTAINERS.rules)
-  // While the kubelet waits before it starts the container again, only `lastState` has the result.
+  // While the kubelet waits before it restarts the container, only `lastState` has the result of the container's last
+  // run.
   const ended = setter?.state?.terminated ?? setter?.lastState?.terminated
   if (ended === undefined || ended.exitCode === 0) return null
   return (ended.message?.trim() || `exit code ${ended.exitCode}`).slice(0, MAX_REASON)

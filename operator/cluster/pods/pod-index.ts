@@ -2,7 +2,7 @@ import { LAYERS, PROXIED_LAYERS } from '../../../core/inject/interception.ts'
 import { createAgentIndex } from './agent-index.ts'
 import type { GovernedPod } from './governed-pods.ts'
 
-/** The facts about the pods of one Gateway that its status shows. */
+/** The facts about the pods of one Gateway that the status of the Gateway shows. */
 export type PodFacts = {
   /** Number of pods that have not ended. */
   readonly governed: number
@@ -52,8 +52,8 @@ export type PodIndex = {
   set(key: string, pod: GovernedPod | undefined): ReadonlySet<string>
   factsOf(gateway: string): PodFacts
   /**
-   * Returns the namespaces in which pods with `interception: proxyEnv` run, including pods that were injected
-   * before this field of their Gateway changed.
+   * Returns the namespaces in which pods with `interception: proxyEnv` run, including pods that were injected before
+   * the `interception` of their Gateway changed.
    */
   proxiedNamespaces(): ReadonlySet<string>
   /** Returns the pods whose sidecar has started and is not ready. */
@@ -64,9 +64,9 @@ export type PodIndex = {
    */
   dueMs(gateway: string): number | null
   /**
-   * Finds a pod of another workload, or without a workload, that runs as the same agent under another Gateway, or under
-   * any Gateway if the admitted pod is exclusive. The rules, quotas and kill switches of exactly one Gateway apply to
-   * an agent. Pods of the same workload are ignored: a workload may move to another Gateway, and its old pods end.
+   * Finds another running pod of the same agent, so that the rules, quotas and kill switches of exactly one Gateway
+   * apply to an agent. The pod belongs to another Gateway; if the admitted pod is exclusive, to any Gateway. Pods of
+   * the same workload are ignored: a workload may move to another Gateway, and its old pods end.
    */
   agentElsewhere(admitted: AdmittedPod): GovernedPod | undefined
 }

@@ -1,11 +1,12 @@
 import type { ClientRequest } from 'node:http'
 
 /**
- * Deadline of a call to the control plane. The wait for a free connection has a separate limit, because this process
- * causes it. The time limit of the call starts once the call has a connection.
+ * Deadline of a call to the control plane. The time limit of the call starts once the call has a connection. The wait
+ * for a free connection has a separate limit, because not the control plane but other calls of this process cause the
+ * wait.
  */
 export type CallDeadline = {
-  /** Aborted with an error that names the exceeded limit. */
+  /** Signal of the call. The reason of its abort is an error that names the exceeded limit. */
   readonly signal: AbortSignal
   /** Starts the deadline. Call it before the request waits for a connection. */
   watch(request: ClientRequest): void

@@ -60,7 +60,8 @@ export function gatewayParts(
       scheme,
       sources: {},
     },
-    // The credentials need no check here, because the control plane has verified the agent's key and token.
+    // The gateway does not authenticate the agent here, because the control plane has verified the agent's key and
+    // token.
     credentials: { kind: 'port', agent },
     body: bodyOf(bytes),
     reply,
@@ -71,7 +72,8 @@ export function gatewayParts(
 
 function headersOf(request: OrderRequest['request'], bytes: Buffer | null): string[] {
   const length = bytes === null ? [] : ['Content-Length', String(bytes.length)]
-  // `Accept: */*` is added only to a request without an Accept header, because some servers read only the first of two.
+  // `Accept: */*` is added only to a request without an Accept header, because some servers read only the first of two
+  // Accept headers.
   const accept = headerValue(request.headers, 'accept') === undefined ? ['Accept', '*/*'] : []
   return ['Host', request.host, 'User-Agent', 'chaperone', ...accept, ...length, ...request.headers]
 }

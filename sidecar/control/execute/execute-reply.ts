@@ -104,8 +104,9 @@ export function answerOf(
 }
 
 /**
- * Returns the error text of a refusal from the body that an agent would have received, in the product's format, as a
- * JSON-RPC error or in the format of the provider. The reason of the record may name rules that the body does not.
+ * Returns the error text of a refusal, from the body that an agent would have received. The body has the product's own
+ * format, is a JSON-RPC error, or has the format of the provider. The reason of the record is not used, because it may
+ * name rules that the body does not name.
  */
 function errorOf({ errorCode }: Exchange['outcome'], { body }: CapturedReply): string {
   const parsed = jsonOf(body)

@@ -22,7 +22,8 @@ export type ExecutorDeps = {
 }
 
 /**
- * Maximum number of ids of executed orders that are stored to detect duplicates. The least recently used id is evicted.
+ * Maximum number of executed orders of the control plane whose ids are stored to detect duplicates. The least recently
+ * used id is evicted.
  */
 const MAX_ORDER_IDS = 10_000
 
@@ -53,7 +54,7 @@ export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Or
 
 /**
  * Longest wait in milliseconds for a snapshot that contains the agent of an order. The order may arrive before that
- * snapshot, and its token is then already spent.
+ * snapshot, and the decision token of the order is then already spent.
  */
 const NEWS_MS = 2_000
 const POLL_MS = 20

@@ -27,7 +27,8 @@ export type HoldClient = {
 }
 
 /**
- * Binding that no request has. A call to spend with this binding spends nothing and returns the state of the approval.
+ * Binding (hash of what an approval covers) that no request has. A call to spend with this binding spends nothing and
+ * returns the state of the approval.
  */
 const NO_BINDING = ''
 

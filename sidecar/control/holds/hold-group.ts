@@ -14,7 +14,7 @@ export type Waiter = {
   fail(error: unknown): void
   /** Returns the reason why the request could not be sent now; null when it can. */
   problem(): string | null
-  /** Fetches the token that the request needs, if any. Called before `problem`; never rejects. */
+  /** Fetches the narrowed token of the request, if it needs one. Called before `problem`; never rejects. */
   prepare(): Promise<void>
 }
 

@@ -16,8 +16,8 @@ export type CancelSenderDeps = {
 }
 
 /**
- * Creates the function that sends the request which cancels hosted work, as a request of the gateway itself through the
- * pipeline. The function never rejects.
+ * Creates the function that sends a request which cancels hosted work. The request passes the pipeline as a request of
+ * the gateway itself. The function never rejects.
  */
 export function createCancelSender({ ports, handle }: CancelSenderDeps) {
   return async (known: KnownWork, scope: string): Promise<Sent> => {

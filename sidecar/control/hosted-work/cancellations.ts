@@ -10,14 +10,17 @@ import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { isoNow } from '../../process/clock.ts'
 import type { HostedWork, KnownWork } from './hosted-work.ts'
 
-/** Cancels the work that killed agents have started at providers. */
+/** Cancels the work that agents started at providers, if a kill switch covers the work. */
 export type Cancellations = {
   /**
-   * Starts the cancellation of killed work whose cancellation has not begun. Call it after the acknowledgement of the
-   * kill switch, which must not depend on providers.
+   * Starts the cancellations that kill switches require and that have not begun. Call this method after the
+   * acknowledgement of the kill switch, which must not depend on providers.
    */
   begin(): void
-  /** Returns the report about cancellations for the control plane. Killed work without a result counts as pending. */
+  /**
+   * Returns the report about cancellations for the control plane. Work that a kill switch covers counts as pending
+   * until its cancellation has a result.
+   */
   report(): HostedWorkReport
   close(): void
 }
@@ -125,7 +128,10 @@ class Registry {
     return this.#deps.match({ agent: agent.name, agentId: agent.id, connectors })
   }
 
-  /** Returns the killed work whose cancellation has not begun, and marks the cancellations as in progress. */
+  /**
+   * Returns the work to cancel: a kill switch covers the work, and its cancellation has not begun. Marks these
+   * cancellations as in progress.
+   */
   take(): readonly KnownWork[] {
     this.#discardLifted()
     return [...this.#deps.work.all()].filter((known) => {
@@ -143,7 +149,10 @@ class Registry {
     this.#note(known, scope, { outcome: isCancelled ? 'cancelled' : 'failed', ...sent })
   }
 
-  /** Removes the mark of work whose kill switch was deactivated before its cancellation. */
+  /**
+   * Removes the mark of work whose cancellation ends without a result, because no kill switch covers the work any more
+   * or the process stops.
+   */
   withdraw(known: KnownWork): void {
     this.#begun.delete(known.key)
   }
@@ -194,7 +203,10 @@ class Registry {
     }
   }
 
-  /** Discards the results of deactivated kill switches, because the work may be killed and cancelled again. */
+  /**
+   * Discards the results of work that no kill switch covers any more, so that a later kill switch cancels the work
+   * again.
+   */
   #discardLifted(): void {
     for (const [key, { known }] of this.#results)
       if (this.killEntryOf(known) === null) this.#results.delete(key)

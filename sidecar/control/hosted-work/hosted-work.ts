@@ -19,7 +19,10 @@ export type HostedWork = HostedWorkPort & {
   all(): Iterable<KnownWork>
   readonly size: number
   remove(key: string): void
-  /** Number of entries that were discarded because a limit was reached. No kill switch cancels their work. */
+  /**
+   * Number of entries that the registry discarded because it had reached a limit. No kill switch cancels the work of
+   * these entries.
+   */
   readonly dropped: number
   /** Number of times that work started, or may have started, without a known id. No kill switch cancels such work. */
   readonly unidentifiedCount: number

@@ -13,7 +13,7 @@ type Deps = {
   readonly control: () => Pick<ControlPlane, 'snapshots' | 'reportStatus'>
 }
 
-/** Creates the registry of work at providers, and the cancellations for killed agents. */
+/** Creates the registry of work at providers, and the cancellations of the work that a kill switch covers. */
 export function createKilledWork({ kill, clock, newId, handle, control }: Deps): {
   readonly hostedWork: HostedWork
   readonly cancellations: Cancellations

@@ -17,15 +17,15 @@ const KillFile = z.object({
   /** Kill switches of the latest stored state of the control plane. */
   remote: z.array(KillEntry),
   /**
-   * Position of `remote` in the order of states; null before the first state. An older state never deactivates a kill
-   * switch, not even after a restart.
+   * Position of `remote` in the order of states; null before the first state. An older state never lifts a kill switch,
+   * not even after a restart.
    */
   order: StateOrder.nullable().default(null),
   /**
    * Kill switches that a replica broadcast, and for which no confirmation has arrived that the database stored them.
    */
   announced: z.array(KillAnnouncement).default([]),
-  /** Ids of announcements that were since stored by the control plane or deactivated. */
+  /** Ids of settled announcements: the control plane has since stored the kill switch, or a user has lifted it. */
   settled: z.array(z.string()).default([]),
   /** Kill switches activated on this gateway. */
   local: z.array(
@@ -36,9 +36,9 @@ const KillFile = z.object({
       reason: z.string(),
       since: z.string(),
       /**
-       * Position in the order of kill states. Every state after this position contains the kill switch or its
-       * deactivation. Absent until the kill switch is forwarded; null when no state was known then, so that every state
-       * counts as later.
+       * Position in the order of kill states. Every state after this position contains the kill switch, or was stored
+       * after the kill switch was lifted. Absent until the kill switch is forwarded; null when no state was known then,
+       * so that every state counts as later.
        */
       forwardedAt: StateOrder.nullable().optional(),
     }),

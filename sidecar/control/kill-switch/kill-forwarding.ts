@@ -11,11 +11,14 @@ import type { KillState, LocalKillSwitch } from './kill-state.ts'
  */
 export type KillForwarding = {
   /**
-   * Forwards the local kill switch of this scope. First waits for a call in flight that deactivates the kill switch of
-   * the same scope.
+   * Forwards the local kill switch of this scope. First waits for a call in flight that lifts the kill switch of the
+   * same scope.
    */
   activate(scope: string): Promise<CommandReply>
-  /** Deactivates the kill switch that this gateway had activated for the scope when the method was called. */
+  /**
+   * Lifts the kill switch of the scope in the control plane. If the kill switch was activated on this gateway, the call
+   * contains the id of the kill switch.
+   */
   lift(scope: string, reason: string): Promise<CommandReply>
   /** Retries immediately. Called after a reconnect. */
   wake(): void
@@ -30,13 +33,13 @@ export type KillForwardingDeps = {
 }
 
 export function createKillForwarding({ kill, commands, random, nowMs }: KillForwardingDeps): KillForwarding {
-  /** Calls in flight that deactivate a kill switch, by scope. */
+  /** Calls in flight that lift a kill switch, by scope. */
   const lifts = new Map<string, Promise<unknown>>()
   const unforwarded = (scope: string) => kill.unforwarded().find((local) => local.entry.scope === scope)
 
   /**
    * Sends a kill switch to the control plane. `isRetry` is true when the control plane may have stored the kill switch
-   * already, and may have deactivated it since.
+   * already, and a user may have lifted it since.
    */
   async function send({ id, entry }: LocalKillSwitch, isRetry: boolean): Promise<CommandReply> {
     const { scope, reason, since } = entry
@@ -63,7 +66,7 @@ export function createKillForwarding({ kill, commands, random, nowMs }: KillForw
     async activate(scope) {
       await lifts.get(scope)
       const local = unforwarded(scope)
-      // A concurrent call has deactivated the kill switch.
+      // A concurrent call has lifted the kill switch.
       if (local === undefined) return { status: 200, body: {} }
       const reply = await send(local, false)
       repeater.wakeLater()
@@ -100,8 +103,8 @@ function isStored({ body }: CommandReply): boolean {
 }
 
 /**
- * Returns the position of the first state that contains the kill switch or its deactivation. Returns undefined for the
- * reply of a control plane of an earlier version.
+ * Returns the position of the first state that contains the kill switch, or that was stored after its lift. Returns
+ * undefined for the reply of a control plane of an earlier version.
  */
 function orderOf({ body }: CommandReply): StateOrder | undefined {
   return z.object({ order: StateOrder }).safeParse(body).data?.order

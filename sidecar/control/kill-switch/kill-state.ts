@@ -30,12 +30,15 @@ export type KillState = KillPort & {
   effective(): readonly KillEntry[]
   /**
    * Applies the kill message of a replica. The stored state in the message is used unless a newer state is known. The
-   * announcements in the message are effective until they are settled (stored or deactivated). Returns the number of
+   * announcements in the message are effective until they are settled (stored or lifted). Returns the number of
    * exchanges that were aborted. A message without `state` comes from a replica of an earlier version; `effective` then
    * replaces the known state.
    */
   applyRemote(effective: readonly KillEntry[], state?: KillStateMessage): number
-  /** Reports whether all entries are effective on this gateway. Only then may the kill state be acknowledged. */
+  /**
+   * Reports whether all given kill switches are effective on this gateway. Only then may the kill state be
+   * acknowledged.
+   */
   holds(entries: readonly KillEntry[]): boolean
   /**
    * Returns fields of an acknowledgement, from which a replica detects that it lacks newer state: the position of the
@@ -43,8 +46,7 @@ export type KillState = KillPort & {
    */
   report(): Pick<AckBody, 'kill_order' | 'announced'>
   /**
-   * Reports whether at least one announcement is unsettled: no confirmation has arrived that it was stored or
-   * deactivated.
+   * Reports whether at least one announcement is unsettled: no confirmation has arrived that it was stored or lifted.
    */
   hasAnnounced(): boolean
   /** Activates a kill switch on this gateway. Returns the number of exchanges that were aborted. */
@@ -55,19 +57,19 @@ export type KillState = KillPort & {
   /** Returns the local kill switches for which the control plane has not confirmed that it stored them. */
   unforwarded(): readonly LocalKillSwitch[]
   /**
-   * Marks a local kill switch as stored by the control plane. The kill switch stays effective until a state arrives
-   * that contains it or its deactivation: the state at position `from` or later, or without `from` the next state after
-   * the known one.
+   * Marks a local kill switch as stored by the control plane. The kill switch stays effective until the first state
+   * arrives that shows whether it is still active or was lifted: the state at position `from` or later, or without
+   * `from` the next state after the known one.
    */
   setForwarded(id: string, from?: StateOrder): void
   /**
-   * Removes the kill switch of this gateway for the scope, because the control plane has deactivated it. Also removes
-   * the local kill switch with this id.
+   * Removes the kill switch of this gateway for the scope, because the kill switch was lifted in the control plane.
+   * Also removes the local kill switch with this id.
    */
   clearLifted(scope: string, id: string | undefined): void
   /** Sets the `namespace/name` of this gateway, which the control plane has sent. */
   setGatewayName(name: string): void
-  /** Aborts the exchanges that a kill switch covers after the instance of the agent has changed. */
+  /** Called after the instance of the agent has changed. Aborts the exchanges that a kill switch now covers. */
   instanceChanged(): void
 }
 
@@ -86,13 +88,14 @@ export type KillStateDeps = {
 /** Name of the gateway before the control plane has sent one. */
 const UNNAMED = 'default/local'
 /**
- * Maximum number of stored ids of settled announcements. An announcement whose id was evicted becomes effective again,
- * until it is reported and the control plane confirms that it is settled.
+ * Maximum number of stored ids of settled announcements, that is, of kill switches that a replica broadcast and that
+ * are since stored or lifted. An announcement whose id was evicted becomes effective again, until it is reported and
+ * the control plane confirms that it is settled.
  */
 const MAX_SETTLED = 1_000
 /**
- * Maximum number of announcements in one acknowledgement. The control plane refuses more than 1,000, and a body above 1
- * MiB (413).
+ * Maximum number of announcements (broadcast kill switches) in one acknowledgement. The control plane refuses more than
+ * 1,000, and a body above 1 MiB (413).
  */
 const MAX_REPORTED = 500
 const MAX_REPORTED_BYTES = 256 * 1024
@@ -128,7 +131,7 @@ export function createKillState(deps: KillStateDeps): KillState {
   function change(changes: Partial<KillFile>): number {
     state = { ...state, ...changes }
     unite()
-    // Exchanges are aborted before the write, because a kill switch must not wait for the disk.
+    // Exchanges are aborted before the file is written, because a kill switch must not wait for the disk.
     const cut = effective.length === 0 ? 0 : deps.live.cut(killOfExchange)
     save(deps, state)
     return cut
