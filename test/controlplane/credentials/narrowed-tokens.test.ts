@@ -157,10 +157,13 @@ test('a failure of the source is its error, is not cached, and has no secret in 
   expect(await get()).toMatchObject({ token: { secret: 'late' } })
 })
 
-test('while the exchange of the Connector waits to be repeated, no token is requested', async () => {
+test.each([
+  ['not due yet', 60_000],
+  ['due', -1],
+])('while the credential of the Connector cannot be minted and the next attempt is %s, no token is requested', async (_, dueInMs) => {
   await storeMintFailure(db, {
     claimed: await claimed(),
-    ...{ connectorId: 'con', sourceHash: hash, error: 'The source refused.', rotated: null, dueInMs: 60_000 },
+    ...{ connectorId: 'con', sourceHash: hash, error: 'The source refused.', rotated: null, dueInMs },
   })
   expect(await get()).toEqual({ outcome: 'unavailable', reason: 'The source refused.' })
   expect(requests).toEqual([])

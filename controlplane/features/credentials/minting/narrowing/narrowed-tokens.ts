@@ -12,7 +12,7 @@ import type { Db, Query } from '../../../../db/query.ts'
 import { systemActor } from '../../../audit/actor.ts'
 import { recordEvent } from '../../../audit/events.ts'
 import { type ConnectorRow, getConnector } from '../../../connectors/rows.ts'
-import { getMinted, hasMinted, isNarrowed, type MintedRow, sourceHash } from '../../rows.ts'
+import { getMinted, hasMinted, isNarrowed, sourceHash } from '../../rows.ts'
 import { MintError } from '../mint.ts'
 import { MIN_LIFETIME_MS, timesOf } from '../times.ts'
 import type { NarrowMint } from './github-app.ts'
@@ -73,8 +73,10 @@ export function createNarrowedTokens(deps: NarrowedTokensDeps): NarrowedTokens {
       const serial = isSame ? minted.serial : 0
       const key = JSON.stringify([source.hash, serial, tokenNeedKey(need)])
       return cache.get({ connector: row, key }, () =>
-        isSame && isFailing(minted)
-          ? Promise.resolve({ reply: unavailable(minted.error ?? UNEXPECTED), keepMs: 0 })
+        // A narrowed token may be issued although the token of the Connector is not. Whether requests are sent must not
+        // depend on the moment between two attempts.
+        isSame && minted.error !== null
+          ? Promise.resolve({ reply: unavailable(minted.error), keepMs: 0 })
           : mintOne(deps, { row, source, serial, need, gateway }),
       )
     },
@@ -86,11 +88,6 @@ function isNarrowedAt(row: ConnectorRow, gatewayId: string): boolean {
   const { gatewayIds, credential } = row
   const isServed = gatewayIds.length === 0 || gatewayIds.includes(gatewayId)
   return isServed && credential !== null && hasMinted(row) && isNarrowed(row)
-}
-
-/** Reports whether the last minting failed and the next attempt is not due yet. */
-function isFailing({ error, dueInMs }: MintedRow): boolean {
-  return error !== null && dueInMs > 0
 }
 
 function needOf(
