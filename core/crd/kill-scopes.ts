@@ -40,9 +40,9 @@ export function killScopesOf({
 }
 
 /**
- * Parses a scope in the spelling of the HTTP API. `all` and the Gateway itself both mean the whole Gateway (`all`). A
- * bare name may be a Connector or an agent. Returns null for a scope that has no effect on a Gateway, such as another
- * Gateway. `gateway` is the name of the Gateway, as `namespace/name`.
+ * Parses a scope in the spelling of the HTTP API. Returns `all`, which means the whole Gateway, for the text `all` and
+ * for the name of the Gateway itself. A bare name may be a Connector or an agent. Returns null for a scope that has no
+ * effect on a Gateway, such as another Gateway. `gateway` is the name of the Gateway, as `namespace/name`.
  */
 export function scopesOfText(text: string, gateway?: string): readonly KillScope[] | 'all' | null {
   const { kind, name } = parseKillScope(text)

@@ -12,8 +12,8 @@ export type FailurePolicy = {
 }
 
 /**
- * Returns the step after `lostForMs` without the control plane. Null means that the gateway is connected. If several
- * steps are due, the strictest one applies.
+ * Returns the step after `lostForMs` milliseconds without the control plane; `lostForMs` is null while the gateway is
+ * connected. If several steps are due, the strictest one applies.
  */
 export function leaseStep(lostForMs: number | null, policy: FailurePolicy): LeaseStep {
   if (lostForMs === null) return 'ok'

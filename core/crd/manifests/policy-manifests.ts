@@ -34,7 +34,7 @@ export type PolicyFacts = {
   readonly isInForce: boolean
   /** Reason why the policy's manifest was never accepted, so that the policy denies its whole scope; null otherwise. */
   readonly invalid: string | null
-  /** References to Gateways in the policy's manifest, as written; absent for a row without a manifest. */
+  /** References to Gateways in the policy's manifest, as written; absent for a policy without a manifest. */
   readonly references?: Pick<PolicySpec, 'gatewayRefs' | 'namespaceSelector'>
 }
 

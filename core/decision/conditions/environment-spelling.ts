@@ -10,8 +10,8 @@ type NameComparison = { readonly literals: CelNode[]; hasEnvironment: boolean; h
 
 /**
  * Throws ShapeError for an upper-case literal that is compared with an environment where `foldEnvironmentLiterals` does
- * not convert it to lower case, such as `string(agent.environment) == "Production"`. Environments are lower case, so
- * that comparison never matches.
+ * not convert it to lower case, such as `string(agent.environment) == "Production"`. Environments are in lower case, so
+ * such a comparison never matches.
  */
 export function assertFoldedEnvironments(root: CelNode): void {
   judge(root, new Map())

@@ -7,7 +7,7 @@ export type AccessRule = 'allow_all' | 'read_only' | 'require_approval' | 'custo
 
 export type PatternRule = { readonly pattern: string; readonly decision: RuleDecision }
 
-/** Entry of a connector's catalogue. Several entries may have the same action type. */
+/** Row of a connector's catalogue. Several rows may have the same action type. */
 export type CatalogueEntry = { readonly type: string; readonly effect: Effect }
 
 /**
@@ -45,7 +45,7 @@ function unidentified(connectorType: string, rows: readonly CatalogueEntry[]): r
 
 /**
  * Returns allow permissions for the action names that only read or compute, except those of unmapped requests. A name
- * with several catalogue entries is excluded if one of the entries is a write.
+ * with several catalogue rows is excluded if one of the rows is a write.
  */
 function harmless(connectorType: string, rows: readonly CatalogueEntry[]): PatternRule[] {
   const types = new Set<string>()

@@ -6,7 +6,7 @@ export const MAX_WORK_RESULTS = 50
 
 /**
  * Result of cancelling work that an agent started at a provider. `left`: the gateway did not send a cancellation,
- * because no operation cancels the work, or because it is a batch and the Gateway does not set
+ * because no operation cancels the work, or because the work is a batch and the Gateway does not set
  * `killSwitch.cancelBatches`.
  */
 export const WorkResult = z.object({

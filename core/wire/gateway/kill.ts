@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 /**
  * Kill switch of one source. The kill switch is active until its source deactivates it, or a user deactivates the scope
- * for all sources. The effective kill state is the union of all entries.
+ * for all sources. The kill state is the union of the kill switches of all sources.
  */
 export const KillEntry = z.object({
   /**
