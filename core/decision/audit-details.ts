@@ -28,7 +28,10 @@ export type MatchedDetails = { readonly matched_policy: string | null; readonly 
  */
 export type Sha256 = (text: string) => string
 
-/** Returns the details of `action.requested` for one action, whether it was proxied or submitted to v1. */
+/**
+ * Returns the details of `action.requested` for one action, whether it came as a request through a gateway or as an
+ * action request to the v1 API.
+ */
 export function requestedDetails(
   action: Action,
   facts: { readonly environment: string | undefined; readonly riskScore: number; readonly sha256: Sha256 },

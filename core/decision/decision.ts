@@ -5,7 +5,8 @@ import type { Verdict } from './vocabulary.ts'
 
 /**
  * Enforcement level of a gateway. `monitor` enforces no decisions. `enforce_high_risk` enforces decisions on high-risk
- * actions and unmapped writes, and decisions of policies. `full_enforce` enforces all decisions (see `applyLevel`).
+ * actions and on writes without a catalogue row, and decisions of policies. `full_enforce` enforces all decisions (see
+ * `applyLevel`).
  */
 export type EnforcementLevel = 'monitor' | 'enforce_high_risk' | 'full_enforce'
 
@@ -19,7 +20,8 @@ export type AgentFacts = {
 }
 
 /**
- * Properties of a proxied request that conditions can read (`request.*`). Absent for actions that are submitted to v1.
+ * Properties of a request through a gateway that conditions can read (`request.*`). Absent for action requests to the
+ * v1 API.
  */
 export type RequestFacts = {
   readonly method: string

@@ -3,7 +3,7 @@ import { HIGH_RISK_SCORE } from '../action/risk.ts'
 import type { EnforcementLevel } from './decision.ts'
 import type { Verdict } from './vocabulary.ts'
 
-/** Facts that the enforcement level takes into account. */
+/** Facts about an action and its decision that an enforcement level takes into account. */
 export type LevelInput = {
   readonly would: Verdict
   readonly action: Action
@@ -17,7 +17,7 @@ export type LevelInput = {
  *
  * | would | monitor | enforce_high_risk | full_enforce |
  * |---|---|---|---|
- * | deny, hold | passes | kept if risk >= 0.8, an unmapped write, or required by a policy; else passes | kept |
+ * | deny, hold | passes | kept if risk >= 0.8, a write without a catalogue row, or by a policy; else passes | kept |
  *
  * No level relaxes kill switches, suspended agents, malformed requests and rate limits, because rules do not decide
  * them. An unknown level enforces everything.

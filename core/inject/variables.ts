@@ -119,7 +119,7 @@ function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
 
 /**
  * Adds placeholder keys where a variable is unset. Adds none to a container with `envFrom`: the injector cannot read
- * the names there, and a placeholder would override a real key.
+ * the variable names in the ConfigMap or Secret, and a placeholder would override a real key.
  */
 function withPlaceholders(container: Container, env: readonly EnvVar[]): EnvVar[] {
   if ((container.envFrom ?? []).length > 0) return [...env]

@@ -23,9 +23,9 @@ export function leaseStep(lostForMs: number | null, policy: FailurePolicy): Leas
 }
 
 /**
- * Reports whether the step denies the action. `high_risk` denies high-risk and unmapped actions and everything that
- * needs an approval. `writes` also denies all writes, by the effect in the catalogue and not by HTTP method.
- * `everything` denies all actions.
+ * Reports whether the step denies the action. `high_risk` denies high-risk actions, actions without a catalogue row,
+ * and everything that needs an approval. `writes` also denies all writes, by the effect in the catalogue and not by
+ * HTTP method. `everything` denies all actions.
  */
 export function leaseForbids(step: LeaseStep, action: Action, needsHold: boolean): boolean {
   switch (step) {

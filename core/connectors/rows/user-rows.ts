@@ -34,8 +34,8 @@ function clashesOf(rows: readonly UserRow[]): string[] {
 }
 
 /**
- * Compiles the valid rows that a Connector declares; null if there are none. Requests that only an invalid row
- * describes stay unmapped.
+ * Compiles the valid rows that a Connector declares; null if there are none. A request that only an invalid row
+ * describes counts as a request without a row.
  */
 export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie | null {
   const usable = rows.filter(

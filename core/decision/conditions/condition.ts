@@ -31,7 +31,7 @@ export type Condition = {
   programFor(rules: NameRules | null): ConditionProgram
 }
 
-/** Program of a condition. Programs with the same text have the same value for the same facts. */
+/** Compiled program of a condition. Programs with the same text have the same value for the same facts. */
 export type ConditionProgram = { readonly text: string; readonly guards: readonly EqualityGuard[] }
 
 /** Reason why a condition has no value, such as `No such key: amount`. */

@@ -3,7 +3,7 @@ import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeErr
 import { ENVIRONMENT_OWNERS } from './environment-literals.ts'
 import { COMPARISON, LOGIC } from './name-comparison.ts'
 
-/** Content of the variables of the enclosing comprehensions: an environment, or a fact that has one. */
+/** Content of the variables of the enclosing comprehensions: an environment, or a fact with a member `environment`. */
 type Variables = ReadonlyMap<string, 'environment' | 'owner'>
 /** Operands of one expression without logic operators (`&&`, `||`, `!`). */
 type NameComparison = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }

@@ -12,8 +12,8 @@ export type CatalogueEntry = { readonly type: string; readonly effect: Effect }
 
 /**
  * Returns the permissions of an access rule. Patterns match names, not effects, so `read_only` and `require_approval`
- * list every read and compute action of the catalogue and cover the rest (including unmapped requests) with
- * `<connector>.*`. `customPatterns` applies to `custom` only.
+ * list every read and compute action of the catalogue and cover the rest (including requests without a catalogue row)
+ * with `<connector>.*`. `customPatterns` applies to `custom` only.
  */
 export function permissionsOfAccessRule(
   connectorType: string,
@@ -44,8 +44,8 @@ function unidentified(connectorType: string, rows: readonly CatalogueEntry[]): r
 }
 
 /**
- * Returns allow permissions for the action names that only read or compute, except those of unmapped requests. A name
- * with several catalogue rows is excluded if one of the rows is a write.
+ * Returns allow permissions for the action names that only read or compute, except the names of requests without a
+ * catalogue row. A name with several catalogue rows is excluded if one of the rows is a write.
  */
 function harmless(connectorType: string, rows: readonly CatalogueEntry[]): PatternRule[] {
   const types = new Set<string>()

@@ -155,8 +155,8 @@ type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; re
 /**
  * Reports whether a rule matches: all of its conditions are true. If any condition is false, the rule does not match.
  * Otherwise, a condition that cannot be evaluated makes the decision stricter: an allow rule does not match, a deny or
- * require_approval rule does. For an announced action the reverse holds, because the later request that performs the
- * action is decided again.
+ * require_approval rule does. For an announced action, which a later request performs, the reverse holds, because the
+ * later request is decided again.
  */
 function matchRule(rule: CompiledRule, read: Read, isAnnounced = false): RuleMatch {
   let error: string | null = null

@@ -45,7 +45,10 @@ export const KillStateMessage = z.object({
   stored: z.array(KillEntry),
   /** Kill switches that were broadcast before they were stored. They are in force until their ids are in `settled`. */
   announced: z.array(KillAnnouncement),
-  /** Ids of announced kill switches that have since been stored or deactivated. For these, `stored` alone is valid. */
+  /**
+   * Ids of announced kill switches that have since been stored or deactivated. Whether these are active is determined
+   * by `stored` alone.
+   */
   settled: z.array(z.string()),
 })
 

@@ -19,7 +19,10 @@ export const MintedSecret = z.object({
    * were issued under another hash.
    */
   source: z.string().max(128).optional(),
-  /** True if requests are sent with tokens that are narrowed to their actions (see `NarrowedTokenBody`). */
+  /**
+   * True if the gateway sends each request with a token that is narrowed to the actions of the request (see
+   * `NarrowedTokenBody`).
+   */
   narrow: z.boolean().optional(),
   /** OAuth scopes of narrowed tokens, by action. Absent for tokens that have the permissions of the catalogue. */
   scopesByAction: z
