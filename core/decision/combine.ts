@@ -151,8 +151,8 @@ function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 
 }
 
 /**
- * Returns `decisive` with the policies, rules and highest risk of all decisions. If it is a hold, the result requires
- * the approver groups of all holds.
+ * Returns `decisive` with the policies, rules and highest risk of all decisions. If `decisive` is a hold, the result
+ * requires the approver groups of all holds.
  */
 function together(decisive: Decision, decisions: readonly Decision[]): Decision {
   const inOrder = [decisive, ...decisions]

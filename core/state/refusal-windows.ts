@@ -60,10 +60,12 @@ export type RefusalWindowsDeps<T> = {
   readonly open: (agent: string) => T
   /** Receives each aggregate record when its window ends. The record does not change after that. */
   readonly onEnd: (row: RefusalRow<T>) => void
-  /** Returns an integer below 2^53. A collision makes a new refusal count as a repetition. */
+  /** Returns a hash of the text, an integer below 2^53. A collision makes a new refusal count as a repetition. */
   readonly hash: (text: string) => number
   readonly windowMs?: number
-  /** Overrides `REFUSAL_LIMITS.whole`. The number of records for refusals of new kinds stays the same. */
+  /**
+   * Overrides `REFUSAL_LIMITS.whole`. A value above the default also raises the maximum number of records in a window.
+   */
   readonly whole?: number
   /**
    * Returns the number of processes that serve the agent. Each process takes an equal part of the limits. Default: 1.

@@ -26,7 +26,7 @@ export type PolicyFacts = {
   readonly mode: 'enforce' | 'monitor'
   /** Ids of the Gateways that the policy covers; empty for all Gateways. */
   readonly gatewayIds: readonly string[]
-  /** Text of the policy that is in force, or the newest text if none is in force. */
+  /** Policy text that is in force, or the newest text if none is in force. */
   readonly text: string
   /**
    * False if the tests of every text failed, so that no text of the policy is in force and the policy decides nothing.

@@ -18,8 +18,8 @@ import {
 import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
 
 /**
- * Database rows of the configuration that the API or manifests created. `name` is `namespace/name` for rows of
- * manifests.
+ * Database rows of the configuration that the API or manifests created. `name` is `namespace/name` for rows that
+ * manifests created.
  */
 export type ManifestRows = {
   readonly gateways: readonly GatewayFacts[]
@@ -110,9 +110,9 @@ function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: Pl
 }
 
 /**
- * Returns the manifest of a row that a manifest created. For a row of the API, returns one manifest for each namespace
- * with Gateways that use the connector, because a reference without a namespace means a Gateway in the object's own
- * namespace.
+ * Returns the manifest of a Connector that a manifest created. For a Connector that the API created, returns one
+ * manifest for each namespace with Gateways that use the Connector, because a reference without a namespace means a
+ * Gateway in the object's own namespace.
  */
 function connectorManifests(row: ConnectorFacts, context: PlacementContext): Manifest[] {
   const { type } = row.spec

@@ -99,8 +99,8 @@ function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
   return {
     action,
     environment: fold(action.resource.environment ?? environment),
-    // The default environment of the agent is `production`. If it counted here, every test without an environment would
-    // test a production action.
+    // The agent's default environment is `production`. The risk ignores the agent's environment, because otherwise
+    // every test without an environment would test a production action.
     isProduction: isProductionAction(action),
     agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },
     ...(test.request === undefined ? {} : { request: requestOf(test.request) }),

@@ -32,7 +32,7 @@ export const WorkResult = z.object({
 export const HostedWorkReport = z.object({
   /** Start time of the process. The report excludes work that an earlier process started. */
   since: z.string().max(40),
-  /** Number of work items under a kill switch whose cancellation has no result yet. */
+  /** Number of work items that a kill switch covers and whose cancellation has no result yet. */
   pending: z.int().min(0),
   /** Total number of work items that the process discarded because of its limits. */
   dropped: z.int().min(0),

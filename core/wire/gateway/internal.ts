@@ -168,7 +168,10 @@ export const ApprovalRespond = z.strictObject({
   by: z.string().min(1).max(320),
   note: z.string().max(2_000).optional(),
 })
-/** Scope of a kill switch: `all`, `connector:X`, `agent:X`, `gateway:X` or a bare name. */
+/**
+ * Scope of a kill switch: `all`, `KIND:X` with the kind connector, agent, gateway, namespace, claim or pod, or a bare
+ * name.
+ */
 export const KillScope = z.string().max(300).refine(isKillScope, KILL_SCOPE_FORMS)
 export const KillSwitchSet = z.strictObject({
   active: z.boolean(),
