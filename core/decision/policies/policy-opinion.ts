@@ -21,7 +21,7 @@ export type Opinion = {
 
 /**
  * Combined result of all policies. `verdict` is null if no policy matched, or if only policies of the platform team
- * matched and all of them allow.
+ * matched and their combined result is allow.
  */
 export type PolicyVerdict = {
   readonly verdict: Verdict | null

@@ -234,8 +234,8 @@ export const AckBody = z.object({
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
   /**
-   * Positions of the latest kill state and configuration in this gateway process. If the receiving replica has sent an
-   * earlier state to the process, the replica reads the current state from the database.
+   * Positions of the latest kill state and configuration in this gateway process. If the state of the receiving replica
+   * is earlier, the replica reads the current state from the database.
    */
   kill_order: StateOrder.optional(),
   config_order: StateOrder.optional(),
