@@ -22,7 +22,10 @@ export type Injection =
   | {
       readonly kind: 'injected'
       readonly pod: Pod
-      /** Sentences about settings that the injector removed from the pod, for the user who applied it. */
+      /**
+       * Sentences for the user who applied the pod: about variables that the injector replaced or removed, about
+       * programs that fail in a governed pod, and about the choice of `proxyEnv`.
+       */
       readonly warnings: readonly string[]
       /**
        * Sentence about the interception that `interception: auto` chose; null if the Gateway names the interception.

@@ -36,7 +36,7 @@ export function withClientVariables(container: Container, interception: Intercep
   return { ...container, env: withPlaceholders(container, withJava(replace(given, wanted), interception)) }
 }
 
-/** Returns warnings about removed values of the container, for the user who applied the pod. */
+/** Returns warnings about replaced and removed variables of the container, for the user who applied the pod. */
 export function variableWarnings(
   container: Container,
   path: string,
