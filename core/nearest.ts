@@ -1,4 +1,7 @@
-/** Returns the candidate with the smallest edit distance to a mistyped word; undefined if none is similar enough. */
+/**
+ * Returns the text of `candidates` with the smallest edit distance to a mistyped word; undefined if none is similar
+ * enough.
+ */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const ranked = candidates
     .map((candidate) => ({
@@ -25,7 +28,7 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0
 }
 
-/** Returns the candidates that resemble the word, best first, at most `most`. */
+/** Returns the texts of `candidates` that resemble the word, best first, at most `most`. */
 export function nearestNames(word: string, candidates: readonly string[], most: number): readonly string[] {
   const found: string[] = []
   let left = [...new Set(candidates)]

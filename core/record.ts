@@ -56,12 +56,12 @@ const RecordAuditSchema = z.object({
 
 export type RecordAudit = z.infer<typeof RecordAuditSchema>
 
-/** Description of the credential with which the gateway sent a request. It contains no secret. */
+/** Description of the credential with which the gateway sent a request. The description contains no secret. */
 export const RecordCredentialSchema = z.object({
   /**
-   * Id of the token that was issued for this request, as in the audit event `credential.narrowed`. Without such a token:
-   * the name of the Connector (`default/codehost`), and for a short-lived credential also the number of the audit event
-   * `credential.minted` (`default/codehost/7`).
+   * Id of the token that was issued for this request, as in the audit event `credential.narrowed`. Without such a
+   * token: the name of the Connector (`default/codehost`), and for a short-lived credential also the number of the
+   * audit event `credential.minted` (`default/codehost/7`).
    */
   id: z.string().max(700),
   /**
@@ -89,7 +89,7 @@ export const RecordActionSchema = z.object({
   /** Repository, channel, host, id, … that the action is for; null if the request does not name it. */
   target: z.string().max(400).nullable(),
   effect: EffectWord,
-  /** Effect classes, including `unknown` if they are unknown. Absent if there are none. */
+  /** Effect classes of the action; the list contains `unknown` if the classes are unknown. Absent if there are none. */
   effects: z.array(z.string().max(32)).max(16).optional(),
 })
 
@@ -168,7 +168,7 @@ export const RecordSchema = z.object({
   path: z.string().nullable(),
   /** The first 64 actions of a request with several actions, in order. Absent for a request with one action. */
   action_details: z.array(RecordActionSchema).max(64).nullish(),
-  /** Number of function tools in a model request, which the agent executes itself. Absent if there are none. */
+  /** Number of tools in a model request that the agent executes itself (function tools). Absent if there are none. */
   function_tools: z.int().min(1).nullish(),
   /**
    * Owner of the handles (provider ids of sessions, files or batches) in the request. If the owners differ, `foreign`
@@ -193,7 +193,9 @@ export const RecordSchema = z.object({
    * plain allow.
    */
   why: RecordWhySchema.nullish(),
-  /** Credential of the gateway with which the request was sent. Absent if it was sent without one, or refused. */
+  /**
+   * Credential of the gateway with which the request was sent. Absent if the request was refused, or sent without one.
+   */
   credential: RecordCredentialSchema.nullish(),
   audit: RecordAuditSchema.nullish(),
   /**

@@ -1,6 +1,6 @@
 /**
  * Long computation as a generator. It yields at the end of every slice, so that its caller can serve other requests
- * before it resumes. A caller may also abandon it.
+ * before it resumes the computation. The caller may also abandon the computation.
  */
 export type Sliced<T> = Generator<undefined, T, undefined>
 

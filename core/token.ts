@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * Lifetime of a token in seconds, from `iat` to `exp`. It must be far shorter than a day, the time for which used
- * nonces are kept.
+ * Lifetime of a token in seconds, from `iat` to `exp`. Used nonces are kept for a day, and the lifetime must be far
+ * shorter.
  */
 export const TOKEN_LIFE_S = 300
 export const TOKEN_ISSUER = 'chaperone'

@@ -28,8 +28,8 @@ export const CONDITIONS = {
     Pending: 'the object is not reconciled yet',
   },
   /**
-   * Programmed: the control plane publishes this generation. The status of the Gateway shows whether gateways have
-   * applied it.
+   * Programmed: the control plane publishes the generation of the object that the status describes. The status of the
+   * Gateway shows whether gateways have applied that generation.
    */
   Programmed: {
     Programmed: 'the control plane publishes this generation of the object to its gateways',
@@ -100,7 +100,10 @@ export const CONDITIONS = {
       'another process of the pod runs as the user of the sidecar, so its traffic is not captured',
     PodWithoutSidecar: 'a pod that should be governed runs without its sidecar, or with one that was changed',
   },
-  /** FloorApplied: the platform team's floors in the chart override fields of the spec. */
+  /**
+   * FloorApplied: the spec is weaker than a minimum that the platform team sets in `floors` of the chart, so the
+   * minimum applies.
+   */
   FloorApplied: {
     AboveFloors: 'no field of the spec is weaker than the minimum in `floors` of the chart',
     BelowFloor:

@@ -36,7 +36,10 @@ export const AuthSpec = z.strictObject({
 export const TlsMode = z.enum(['intercept', 'passthrough'])
 export const ErrorShape = z.enum(['service', 'provider'])
 
-/** `readable`: the gateway reads request bodies. `opaque`: bodies are files or other formats that it does not read. */
+/**
+ * `readable`: the gateway reads request bodies. `opaque`: bodies are files or have other formats, and the gateway does
+ * not read them.
+ */
 const Bodies = z.enum(['readable', 'opaque'])
 
 export const UserRowSpec = z.strictObject({

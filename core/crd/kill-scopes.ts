@@ -8,9 +8,9 @@ const KILL_SCOPE_KINDS = ['Connector', 'Agent', 'Claim', 'Pod'] as const
 const BARE_KINDS = ['Connector', 'Agent'] as const
 
 /**
- * Entry of `spec.killSwitch.scopes`. `name` is the type or name of a Connector, the name or id of an agent, or the name
- * of a SandboxClaim or pod, with or without the namespace. For a SandboxClaim or pod, the kill switch covers its
- * instance of an agent.
+ * Item of `spec.killSwitch.scopes`. `name` is the type or name of a Connector, the name or id of an agent, or the name
+ * of a SandboxClaim or pod, with or without the namespace. A SandboxClaim or pod stands for the instance of the agent
+ * that runs there.
  */
 export const KillScope = z.strictObject(
   {
@@ -30,7 +30,10 @@ export const KillScope = z.strictObject(
 
 export type KillScope = z.infer<typeof KillScope>
 
-/** Returns the scopes of a Gateway's kill switch in the spelling of the HTTP API: `all`, `connector:X`, `claim:X`. */
+/**
+ * Returns the scopes of a Gateway's kill switch in the spelling of the HTTP API, such as `connector:X` and `claim:X`;
+ * `all` for a kill switch without scopes.
+ */
 export function killScopesOf({
   scopes,
 }: {
@@ -40,9 +43,9 @@ export function killScopesOf({
 }
 
 /**
- * Parses a scope in the spelling of the HTTP API. `all` and the Gateway itself both mean the whole Gateway (`all`). A
- * bare name may be a Connector or an agent. Returns null for a scope that has no effect on a Gateway, such as another
- * Gateway. `gateway` is the name of the Gateway, as `namespace/name`.
+ * Parses a scope in the spelling of the HTTP API. Returns `all`, which means the whole Gateway, for the text `all` and
+ * for the name of the Gateway itself. A bare name may be a Connector or an agent. Returns null for a scope that has no
+ * effect on a Gateway, such as another Gateway. `gateway` is the name of the Gateway, as `namespace/name`.
  */
 export function scopesOfText(text: string, gateway?: string): readonly KillScope[] | 'all' | null {
   const { kind, name } = parseKillScope(text)

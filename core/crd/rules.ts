@@ -182,8 +182,8 @@ export const CONNECTOR_RULES: SpecRules<ConnectorShape> = {
       holds: ({ upstream }) => !upstream.url?.startsWith('http:') || upstream.allowPrivateAddresses,
     },
     {
-      // The rule accepts only https. API servers treat a scheme in an unusual spelling as plain text, but clients may
-      // treat it as http.
+      // The rule accepts only https. A rule that refuses `http:` could miss an unusual spelling of this scheme, which
+      // clients may still accept.
       cel: "!has(self.credential) || !has(self.upstream.url) || self.upstream.url.lowerAscii().startsWith('https:') || self.upstream.allowPlaintextCredential || (has(self.auth) && self.auth.type == 'none')",
       path: ['upstream', 'url'],
       message:

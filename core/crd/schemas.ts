@@ -106,8 +106,8 @@ export const SecretResource = z.looseObject({
 })
 
 /**
- * Schema of a manifest as the operator sends it to the control plane. It omits the rules over several fields, because
- * the control plane checks these rules itself.
+ * Schema of a manifest as the operator sends it to the control plane. The schema omits the rules over several fields,
+ * because the control plane checks these rules itself.
  */
 export const ManifestResource = z.discriminatedUnion('kind', [
   resource('Gateway', GatewaySpec),

@@ -23,7 +23,7 @@ const base = {
 
 /**
  * Status that the operator writes for users and `kubectl wait`. The operator never uses the status as input. No field
- * is required, because a newer operator may omit it.
+ * is required, because a newer operator may omit any field.
  */
 export const GatewayStatus = z.object({
   ...base,

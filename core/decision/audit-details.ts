@@ -23,10 +23,15 @@ export type RequestedDetails = {
 /** Details of `action.denied` and `action.allowed`: the policy and rule that decided. */
 export type MatchedDetails = { readonly matched_policy: string | null; readonly matched_rule: string | null }
 
-/** Returns the SHA-256 of a text as hex. It is a parameter, because core has no cryptography. */
+/**
+ * Returns the SHA-256 of a text as hex. Callers pass this function as an argument, because core has no cryptography.
+ */
 export type Sha256 = (text: string) => string
 
-/** Returns the details of `action.requested` for one action, whether it was proxied or submitted to v1. */
+/**
+ * Returns the details of `action.requested` for one action, whether it came as a request through a gateway or as an
+ * action request to the v1 API.
+ */
 export function requestedDetails(
   action: Action,
   facts: { readonly environment: string | undefined; readonly riskScore: number; readonly sha256: Sha256 },
@@ -70,8 +75,8 @@ export function percent(score: number): number {
 }
 
 /**
- * Maximum size of the agent's fields that are stored complete, in characters of JSON. A page of the audit log has up
- * to 500 events, a page of an export a thousand.
+ * Maximum size of a field that is stored complete, in characters of JSON. The limit bounds the size of a page: up to
+ * 500 events in the audit log, up to a thousand in an export.
  */
 const MAX_WHOLE = 32 * 1024
 const MAX_FIELDS = 40

@@ -11,9 +11,9 @@ import { buildPolicyIndex, type PolicyIndex } from './policies/policy-index.ts'
 import { type ProxiedCase, proxiedInputs } from './proxied.ts'
 
 /**
- * Returns a predicate that accepts the tools of this MCP server that the agent may call, with or without an approval,
- * with at least some arguments. The predicate applies the decision function of a call, under policies that assume the
- * most favourable arguments. At the level `monitor`, it accepts all tools.
+ * Returns a predicate that accepts the tools of this MCP server that the agent may call with at least some arguments,
+ * with or without an approval. For each tool, the predicate decides a call under policies that assume the arguments
+ * most favourable to the agent. At the level `monitor`, the predicate accepts all tools.
  */
 export function callableTools(given: ProxiedCase): MayCall {
   const { snapshot, bound } = given

@@ -4,7 +4,8 @@ import { strictest, strictness } from './vocabulary.ts'
 
 /**
  * Combines the decisions about the candidates of a request whose body determines the action. Returns `split` if the
- * decisions have different verdicts or approvers. The gateway must then read the body.
+ * candidates do not all have the same decision (allow, hold or deny) and, for a hold, the same approvers. The gateway
+ * must then read the body.
  */
 export function combineCandidates(decisions: readonly Decision[]): Decision | 'split' {
   const [first] = decisions
@@ -122,8 +123,8 @@ export function combineConnectors(names: readonly string[], decisions: readonly 
 }
 
 /**
- * Combines a decision about an action of the provider with the decision about the host that the provider reaches.
- * `reach` is undefined if the host has no decision.
+ * Combines the decision about an action that the provider performs with the decision about the host that the provider
+ * connects to (`reach`). `reach` is undefined if the host needs no decision.
  */
 export function withReach(decision: Decision, reach: Decision | undefined): Decision {
   if (reach === undefined) return decision
@@ -150,8 +151,8 @@ function riskiest(decisions: readonly Decision[]): Pick<Decision, 'riskScore' | 
 }
 
 /**
- * Returns `decisive` with the policies, rules and highest risk of all decisions. If it is a hold, the result requires
- * the approver groups of all holds.
+ * Returns `decisive` with the policies, rules and highest risk of all decisions. If `decisive` is a hold, the result
+ * requires the approver groups of all holds.
  */
 function together(decisive: Decision, decisions: readonly Decision[]): Decision {
   const inOrder = [decisive, ...decisions]
@@ -172,8 +173,8 @@ function audience(decisive: Decision, decisions: readonly Decision[]): readonly 
 }
 
 /**
- * Returns the stricter of two decisions: by the verdict, then by the verdict under full enforcement, then by risk. If
- * both are equally strict, returns the first.
+ * Returns the stricter of two decisions: by the decision that applies, then by the decision under full enforcement,
+ * then by risk. If both are equally strict, returns the first.
  */
 function stricter(a: Decision, b: Decision): Decision {
   const difference =

@@ -34,7 +34,7 @@ export type DecisionRules = {
   readonly policies: PolicyIndex
   /** Enforcement level of the gateway. Null for an action of the v1 API, whose decisions are advice. */
   readonly level: EnforcementLevel | null
-  /** Verdict for a request through a gateway if no permission matches. */
+  /** Decision about a request through a gateway if no permission matches. */
   readonly defaultVerdict: Verdict
 }
 
@@ -43,7 +43,7 @@ export type DecisionRules = {
  *
  * The permission (or the default if none matches) and the policies are evaluated separately, and the stricter result
  * applies. If no policy matches, the permission decides alone. If `rules` have no permissions, the policies decide
- * alone, and the decision is deny if none matches. The enforcement level may then relax the verdict. A policy in
+ * alone, and the decision is deny if none matches. The enforcement level may then relax the decision. A policy in
  * monitor mode affects only `would`. The stricter decision also applies if the caller claims another environment than
  * the installation's, or if servers could parse the query differently. An agent that is not active is denied at every
  * level. `trace` adds the result of every policy and rule, for the dry run.
@@ -104,8 +104,8 @@ export function decideAll(rules: DecisionRules, inputs: readonly DecisionInput[]
 }
 
 /**
- * Decides a request whose body determines the action. Returns `split` if the candidates have different verdicts or
- * approvers. The gateway must then read the body.
+ * Decides a request whose body determines the action. Returns `split` if the candidates do not all have the same
+ * decision and, for a hold, the same approvers. The gateway must then read the body.
  */
 function decideCandidates(rules: DecisionRules, inputs: readonly DecisionInput[]): Decision | 'split' {
   return combineCandidates(inputs.map((input) => decide(rules, input)))
@@ -113,7 +113,7 @@ function decideCandidates(rules: DecisionRules, inputs: readonly DecisionInput[]
 
 /**
  * Decides a classified request; `inputs[i]` belongs to `judgedActions(named)[i]`. Returns `split` if the candidates
- * differ and only the body determines which of them happens.
+ * have different decisions and only the body determines which candidate happens.
  */
 export function decideNamed(
   rules: DecisionRules,

@@ -5,7 +5,8 @@ import type { Verdict } from './vocabulary.ts'
 
 /**
  * Enforcement level of a gateway. `monitor` enforces no decisions. `enforce_high_risk` enforces decisions on high-risk
- * actions and unmapped writes, and decisions of policies. `full_enforce` enforces all decisions (see `applyLevel`).
+ * actions and on writes without a catalogue row, and decisions of policies. `full_enforce` enforces all decisions (see
+ * `applyLevel`).
  */
 export type EnforcementLevel = 'monitor' | 'enforce_high_risk' | 'full_enforce'
 
@@ -19,7 +20,8 @@ export type AgentFacts = {
 }
 
 /**
- * Properties of a proxied request that conditions can read (`request.*`). Absent for actions that are submitted to v1.
+ * Properties of a request through a gateway that conditions can read (`request.*`). Absent for action requests to the
+ * v1 API.
  */
 export type RequestFacts = {
   readonly method: string
@@ -92,11 +94,11 @@ export type MatchedRule = {
 export type Decision = {
   /** Type of the action with the strictest decision, which decided for the request. */
   readonly actionType?: string
-  /** Verdict that applies, after the enforcement level. */
+  /** Decision that applies, after the enforcement level. */
   readonly verdict: Verdict
   /**
-   * Verdict under full enforcement, with all policies in enforce mode. It differs from `verdict` if the enforcement
-   * level or the monitor mode of a policy relaxed the verdict.
+   * Decision under full enforcement, with all policies in enforce mode. It differs from `verdict` if the enforcement
+   * level or the monitor mode of a policy relaxed the decision.
    */
   readonly would: Verdict
   readonly reason: string
@@ -106,12 +108,15 @@ export type Decision = {
   /** Id (`perm_…`) of the permission that decided for the agent and action; null if none matched. */
   readonly permission: string | null
   readonly permissionPattern: string | null
-  /** Name of the manifest that declares the permission; absent for a row of the API. */
+  /** Name of the manifest that declares the permission; absent for a permission that the API created. */
   readonly permissionManifest?: string | undefined
   /** References `pol_…@version` to all matching policies. */
   readonly policies: readonly string[]
   readonly rules: readonly MatchedRule[]
-  /** Policy rule with the same verdict as the decision; absent if no policy has this verdict. */
+  /**
+   * Policy rule that gives the decision before the enforcement level applies; absent if only a permission or the
+   * default gives that decision.
+   */
   readonly decisive?: MatchedRule | undefined
   readonly riskScore: number
   readonly riskFactors: readonly string[]

@@ -8,7 +8,7 @@ type EgressRules = { readonly gateway: Pick<Snapshot['gateway'], 'egress' | 'lev
 
 /**
  * Decides whether an agent may reach a host that no Connector owns. Denies every host if `egressClosedBy` is set.
- * Otherwise the level `monitor` allows every host and states the verdict of full enforcement in `would`.
+ * Otherwise the level `monitor` allows every host and states the decision of full enforcement in `would`.
  */
 export function decideUnowned({ gateway }: EgressRules, host: string, port: number): Decision {
   const { egress, level, egressClosedBy } = gateway

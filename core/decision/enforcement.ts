@@ -3,24 +3,24 @@ import { HIGH_RISK_SCORE } from '../action/risk.ts'
 import type { EnforcementLevel } from './decision.ts'
 import type { Verdict } from './vocabulary.ts'
 
-/** Facts that the enforcement level takes into account. */
+/** Facts about an action and its decision that an enforcement level takes into account. */
 export type LevelInput = {
   readonly would: Verdict
   readonly action: Action
   readonly riskScore: number
-  /** True if a policy has the verdict `would`. False if only a permission or the default has it. */
+  /** True if a policy gives the decision `would`. False if only a permission or the default gives it. */
   readonly isByPolicy: boolean
 }
 
 /**
- * Applies an enforcement level to the verdict of full enforcement.
+ * Applies an enforcement level to the decision of full enforcement (`would`).
  *
  * | would | monitor | enforce_high_risk | full_enforce |
  * |---|---|---|---|
- * | deny, hold | passes | kept if risk >= 0.8, an unmapped write, or required by a policy; else passes | kept |
+ * | deny, hold | passes | kept if risk >= 0.8, a write without a catalogue row, or by a policy; else passes | kept |
  *
- * Kill switches, suspended agents, malformed requests and rate limits are not verdicts: no level relaxes them. An
- * unknown level enforces everything.
+ * No level relaxes kill switches, suspended agents, malformed requests and rate limits, because rules do not decide
+ * them. An unknown level enforces everything.
  */
 export function applyLevel(level: EnforcementLevel, input: LevelInput): Verdict {
   if (level === 'monitor') return 'allow'

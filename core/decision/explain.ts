@@ -7,7 +7,7 @@ import { policyLabel } from './policies/rule-label.ts'
 import { LOG_DECISION, RULE_DECISION } from './vocabulary.ts'
 
 export type Explained = {
-  /** Request as `METHOD host/path`; for v1 the action's type. */
+  /** Request as `METHOD host/path`; for an action request to the v1 API, the type of the action. */
   readonly request: string
   readonly agent: string
   /** Name of the connector; null if no connector owns the host. */

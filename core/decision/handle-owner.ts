@@ -11,7 +11,7 @@ export type HandleOwner = 'own' | 'foreign' | 'unknown'
 
 /**
  * Returns the decision that refuses these handles; undefined if the agent may use them. The level `monitor` allows the
- * request and states the verdict of full enforcement in `would`.
+ * request and states the decision of full enforcement in `would`.
  */
 export function decideHandle(
   { gateway }: Snapshot,

@@ -7,11 +7,11 @@ import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary
 export type Judgement = {
   readonly verdict: Verdict
   readonly source: Extract<DecisionSource, 'permission' | 'policy' | 'policy_invalid' | 'default'>
-  /** True if a policy has exactly this verdict. A permission may have the same verdict. */
+  /** True if the policies give exactly this decision. The permission may give it, too. */
   readonly isByPolicy: boolean
   /**
-   * True if neither a permission nor a policy matched an action of the v1 API. The verdict is then deny. Always false
-   * in the mode `gateway`.
+   * True if neither a permission nor a policy matched an action of the v1 API, so that the decision is deny. Always
+   * false in the mode `gateway`.
    */
   readonly isSilent: boolean
   readonly permission: PermissionMatch | null
@@ -20,7 +20,7 @@ export type Judgement = {
 
 /**
  * Combination of permissions and policies. `gateway`: the stricter of both applies. `advisory`: as `gateway`, but the
- * verdict is deny if neither matches. `policiesOnly`: there are no permissions.
+ * decision is deny if neither matches. `policiesOnly`: there are no permissions.
  */
 export type JudgementMode = 'gateway' | 'advisory' | 'policiesOnly'
 
@@ -55,7 +55,7 @@ function sourceOf({ decisive }: PolicyVerdict): 'policy' | 'policy_invalid' {
   return decisive !== null && decisive.policy.invalid !== null ? 'policy_invalid' : 'policy'
 }
 
-/** Returns the verdict; an unknown verdict becomes deny. */
+/** Returns the decision; an unknown one becomes deny. */
 function knownVerdict(verdict: Verdict): Verdict {
   return verdict === 'allow' || verdict === 'hold' ? verdict : 'deny'
 }

@@ -11,7 +11,7 @@ import { decideUnowned, plainDecision } from './egress.ts'
  * Connector's `providerTools.deny` lists the kind of the action. If the gateway does not read the part of the request
  * with the host, holds unless `providerTools.allow` lists the kind. Otherwise denies if the kind reaches third parties
  * and `providerTools.allow` does not list it, if servers could read different hosts, or if the agent may not reach the
- * host. Returns undefined if the host needs no decision. The level `monitor` allows the request and states the verdict
+ * host. Returns undefined if the host needs no decision. The level `monitor` allows the request and states the decision
  * of full enforcement in `would`.
  */
 export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: Action): Decision | undefined {

@@ -14,7 +14,7 @@ const DOES: Readonly<Record<Verdict, string>> = {
 }
 const WOULD: Readonly<Record<Verdict, string>> = { allow: 'allow', hold: 'hold', deny: 'deny' }
 
-/** Returns the reason of the verdict in full sentences. */
+/** Returns the reason of the decision in full sentences. */
 export function reasonOf(judgement: Judgement, input: DecisionInput): string {
   const { nameReason } = input.action
   const reason = rulesReason(judgement, input)
@@ -42,7 +42,9 @@ function policyReason({ policy, rule, error }: Opinion, type: string): string {
   return withOwn(rule.reason, head) + cause
 }
 
-/** Returns the term for a policy in a reason. It marks policies of the platform team, which tenants cannot change. */
+/**
+ * Returns the term for a policy in a reason. The term marks policies of the platform team, which tenants cannot change.
+ */
 function kindOf({ tier }: Opinion['policy']): string {
   return tier === 'platform' ? 'Platform policy' : 'Policy'
 }
@@ -113,7 +115,7 @@ function policyRemedy({ policy, error }: Opinion): string {
   return `Change that rule (${policy.id}).${read}`
 }
 
-/** Returns the reason with a prefix that states how the enforcement level relaxed the verdict. */
+/** Returns the reason with a prefix that states how the enforcement level relaxed the decision. */
 export function levelReason(level: string, would: Verdict, reason: string): string {
   return `Enforcement level ${level} allows the request; full enforcement would ${WOULD[would]} it. ${reason}`
 }

@@ -1,16 +1,16 @@
 /**
- * Verdict of a decision. The maps below contain its spelling in each interface (spec 2.3, 2.8, 4.5). TypeScript rejects
- * a new verdict that lacks a spelling.
+ * Decision of rules about one action. The maps below contain its spelling in each interface (spec 2.3, 2.8, 4.5).
+ * TypeScript rejects a new value that lacks a spelling.
  */
 export type Verdict = 'allow' | 'hold' | 'deny'
 
-/** Spelling of a verdict in permissions, access rules and policies. */
+/** Spelling of a decision in permissions, access rules and policies. */
 export type RuleDecision = 'allow' | 'require_approval' | 'deny'
-/** Spelling of a verdict in `decision.outcome` of the v1 API. */
+/** Spelling of a decision in `decision.outcome` of the v1 API. */
 export type Outcome = 'allow' | 'requires_approval' | 'deny'
 /** Value of `status` of a v1 action request directly after its evaluation. */
 export type RequestStatus = 'allowed' | 'pending_approval' | 'denied'
-/** Spelling of a verdict in records and the traffic log. */
+/** Spelling of a decision in records and the traffic log. */
 export type LogDecision = 'ALLOW' | 'HOLD' | 'DENY'
 
 export const RULE_DECISION: Readonly<Record<Verdict, RuleDecision>> = {
@@ -40,7 +40,10 @@ const FROM_RULE: Readonly<Record<string, Verdict>> = {
   deny: 'deny',
 }
 
-/** Returns the verdict of a rule. An unknown spelling, for example from a newer control plane, is a deny. */
+/**
+ * Converts the spelling of a decision in a rule. An unknown spelling, for example from a newer control plane, is a
+ * deny.
+ */
 export function verdictOfRule(decision: string): Verdict {
   return FROM_RULE[decision] ?? 'deny'
 }

@@ -4,7 +4,7 @@ import type { InjectGateway } from './options.ts'
 import type { Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusals/refusal.ts'
 
-/** Look-up of Gateways in the informer cache. */
+/** Finds Gateways in the informer cache. */
 export type GatewayLookup = {
   readonly gatewayOf: (namespace: string, name: string) => InjectGateway | undefined
   readonly gatewaysIn: (namespace: string) => readonly InjectGateway[]

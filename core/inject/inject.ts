@@ -22,7 +22,10 @@ export type Injection =
   | {
       readonly kind: 'injected'
       readonly pod: Pod
-      /** Sentences about settings that the injector removed from the pod, for the user who applied it. */
+      /**
+       * Sentences for the user who applied the pod: about variables that the injector replaced or removed, about
+       * programs that fail in a governed pod, and about the choice of `proxyEnv`.
+       */
       readonly warnings: readonly string[]
       /**
        * Sentence about the interception that `interception: auto` chose; null if the Gateway names the interception.
@@ -110,8 +113,8 @@ function withoutSidecar(pod: Pod): Pod {
 }
 
 /**
- * Appends the missing Secrets. To a pod without pull Secrets, admission has already added the Secrets of its
- * ServiceAccount.
+ * Appends the Secrets that the pod lacks. A pod without pull Secrets of its own already has those of its
+ * ServiceAccount, which admission added.
  */
 function withPullSecrets({ spec }: Pod, names: readonly string[]): Pick<Pod['spec'], 'imagePullSecrets'> {
   const given = spec.imagePullSecrets ?? []
@@ -142,7 +145,10 @@ type MarkFacts = {
   readonly interception: Interception
   readonly layer: Layer
   readonly agent: string
-  /** Workload of a Sandbox's pod, which the owner references do not name; undefined for other pods. */
+  /**
+   * Workload of a pod that a Sandbox owns, because the pod's owner references do not name the workload; undefined for
+   * other pods.
+   */
   readonly workload: string | undefined
   readonly proxyUid: number
   /**

@@ -43,7 +43,7 @@ export type PodRuntime = { readonly runtime: Runtime | undefined; readonly isola
 /**
  * Resolves the interception of a pod. With `auto`, a pod whose runtime has a Linux kernel is captured. Under gVisor
  * only the node decides whether a capture is possible, so `proxyEnv` is chosen if a NetworkPolicy isolates the pod or
- * the Gateway allows `proxyEnv`; otherwise the pod is refused.
+ * the Gateway allows `proxyEnv`. In all other cases, and with `hardening: strict`, a pod under gVisor is refused.
  */
 export function resolveInterception(
   { interception, hardening, autoAllows }: InjectGateway['spec'],

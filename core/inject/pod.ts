@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 /**
  * Fields of a Kubernetes pod that the injector reads. All other fields stay unchanged. Numbers and booleans have the
- * types of the API server, so that both reject the same values.
+ * types of the API server, so that the injector rejects the same values as the API server.
  */
 const EnvVar = z.looseObject({
   name: z.string(),

@@ -38,8 +38,9 @@ const PROXY_RESOURCES = {
 const DEFAULTS = { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' }
 
 /**
- * Returns the injected containers in the order in which they must start, before any other container: first the rule
- * setter, then the proxy as a native sidecar. With `proxyEnv` there is no rule setter.
+ * Returns the injected containers in the order in which they must start, before any other container: first the
+ * container that sets the capture rules, then the proxy as a native sidecar. With `proxyEnv` there are no capture
+ * rules, and only the proxy is injected.
  */
 export function sidecarContainers(facts: SidecarFacts): readonly Container[] {
   const isTransparent = facts.interception === 'transparent'
@@ -65,7 +66,8 @@ function ruleSetter({ proxyUid, options: { images, runtime } }: SidecarFacts): C
       seccompProfile: { type: 'RuntimeDefault' },
     },
     ...DEFAULTS,
-    // If the rules cannot be set, `kubectl describe pod` and the operator then show the end of the log as the reason.
+    // If the container cannot set the capture rules, `kubectl describe pod` and the operator show the end of its log as
+    // the reason.
     terminationMessagePolicy: 'FallbackToLogsOnError',
   }
 }
@@ -98,8 +100,8 @@ function proxy(facts: SidecarFacts): Container {
     // restart would repeat all its work and take CPU time from the other starts.
     startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 600 }),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
-    // A restart ends all connections of the agent, and increases the load of a busy node. If the event loop still runs
-    // on a busy node, it responds within 10 s at least once in a minute.
+    // A restart ends all connections of the agent, and increases the load of a busy node. A proxy on a busy node
+    // responds within 10 s at least once in a minute, as long as its event loop runs.
     livenessProbe: {
       ...probe(HEALTH_PATHS.live, { periodSeconds: 10, failureThreshold: 6 }),
       timeoutSeconds: 10,

@@ -36,7 +36,7 @@ export function withClientVariables(container: Container, interception: Intercep
   return { ...container, env: withPlaceholders(container, withJava(replace(given, wanted), interception)) }
 }
 
-/** Returns warnings about removed values of the container, for the user who applied the pod. */
+/** Returns warnings about replaced and removed variables of the container, for the user who applied the pod. */
 export function variableWarnings(
   container: Container,
   path: string,
@@ -119,7 +119,7 @@ function fromElsewhere(given: EnvVar, options: string): readonly EnvVar[] {
 
 /**
  * Adds placeholder keys where a variable is unset. Adds none to a container with `envFrom`: the injector cannot read
- * the names there, and a placeholder would override a real key.
+ * the variable names in the ConfigMap or Secret, and a placeholder would override a real key.
  */
 function withPlaceholders(container: Container, env: readonly EnvVar[]): EnvVar[] {
   if ((container.envFrom ?? []).length > 0) return [...env]

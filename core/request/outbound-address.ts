@@ -2,7 +2,10 @@ import { type AddressRefusal, type Cidr, parseAddress, refusedAddress } from './
 import { withoutBrackets } from './authority-text.ts'
 
 export type Address = { readonly address: string; readonly family: number }
-/** Resolves a name to all of its addresses. It is a parameter so that tests can change the result between two calls. */
+/**
+ * Resolves a name to all of its addresses. Callers pass this function as an argument, so that tests can change the
+ * result between two calls.
+ */
 export type Resolve = (host: string) => Promise<readonly Address[]>
 
 /**

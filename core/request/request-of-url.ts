@@ -27,8 +27,8 @@ export function requestOf(
 }
 
 /**
- * Returns the CONNECT request to the host. It is the only request that the gateway receives for a connection that it
- * does not decrypt.
+ * Returns the CONNECT request to the host. For a connection that the gateway does not decrypt, the gateway receives no
+ * other request.
  */
 export function tunnelRequest({ host, port }: CanonicalRequest): CanonicalRequest | Refusal {
   const authority = authorityText(host, port)

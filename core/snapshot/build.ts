@@ -83,7 +83,9 @@ type Reading = {
   read<E>(section: string, reader: EntryReader<E>): readonly E[]
   /** Names of the permission sections in the section index. */
   readonly permissionSections: readonly string[]
-  /** Returns the entries that this version does not understand, by section, including those of reused sections. */
+  /**
+   * Returns the section entries that this version does not understand, by section, including those of reused sections.
+   */
   notUnderstood(): ReadonlyMap<string, readonly NotUnderstood[]>
 }
 
@@ -136,8 +138,8 @@ function gatewayOf([section]: readonly GatewaySection[]): Snapshot['gateway'] {
 }
 
 /**
- * Sets `egressClosedBy` if an entry that is not understood has unknown hosts, which may be any hosts without a
- * connector. The gateway then refuses all hosts without a connector. Otherwise removes the field.
+ * Sets `egressClosedBy` if this version does not understand a section entry that may cover hosts without a connector.
+ * The gateway then refuses all hosts without a connector. Removes the field if there is no such entry.
  */
 function withEgressClosed(
   gateway: Snapshot['gateway'],
@@ -178,8 +180,8 @@ function compiledPolicies(entries: readonly PolicyEntry[]): CompiledPolicies {
 }
 
 /**
- * Returns the policies, with additional ones that deny the scopes of entries that are not understood. Returns the
- * policies of the previous snapshot `kept` if neither snapshot has such additional policies.
+ * Returns the policies, and for each section entry that this version does not understand a policy that denies the scope
+ * of the entry. Returns the policies of `kept`, the previous snapshot, if neither snapshot has such denials.
  */
 function withDenials(
   compiled: CompiledPolicies,

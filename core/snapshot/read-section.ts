@@ -52,8 +52,8 @@ export function createSingleReader<E>(schema: EntrySchema<E>, makeStandIn: Stand
 type ReadEntry<E> =
   | { readonly entry: E }
   /**
-   * Fields that this version does not understand. `problem` is reported instead if the scope of the entry is not
-   * readable either.
+   * Fields of the entry that this version does not understand. `problem` is reported instead if the scope of the entry
+   * is not readable either.
    */
   | { readonly fields: readonly string[]; readonly problem: string }
   | { readonly problem: string }

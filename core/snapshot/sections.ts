@@ -16,7 +16,7 @@ export const PERMISSION_SECTIONS: readonly string[] = Array.from(
  */
 export const OWN_PERMISSIONS_SECTION = 'permissions.own'
 
-/** Names of the sections that a valid section index lists. It may also list `OWN_PERMISSIONS_SECTION`. */
+/** Names of the sections that a valid section index lists. The index may also list `OWN_PERMISSIONS_SECTION`. */
 export const SECTION_NAMES: readonly string[] = [
   'gateway',
   'agents',

@@ -18,8 +18,8 @@ export type Snapshot = {
     readonly level: EnforcementLevel
     readonly defaultVerdict: Verdict
     /**
-     * Reason why the gateway refuses all hosts without a connector: this version does not understand an entry that may
-     * cover such hosts. Absent if `egress` decides.
+     * Reason why the gateway refuses all hosts without a connector: this version does not understand a section entry
+     * that may cover such hosts. Absent if `egress` decides.
      */
     readonly egressClosedBy?: string
   }
@@ -32,27 +32,27 @@ export type Snapshot = {
   readonly sections: Readonly<Record<string, string>>
   /** Validated permissions by section, so that the next build validates only the sections that changed. */
   readonly permissionShards?: ReadonlyMap<string, readonly PermissionEntry[]>
-  /** Entries that this version does not understand, by section. Absent if there are none. */
+  /** Section entries that this version does not understand, by section. Absent if there are none. */
   readonly notUnderstood?: ReadonlyMap<string, readonly NotUnderstood[]>
 }
 
-/** Entry of the configuration that this version of the gateway does not understand, with the resulting denial. */
+/** Section entry that this version of the gateway does not understand, with the resulting denial. */
 export type NotUnderstood = {
   /**
-   * Policy that denies the scope of the entry. Null if a stand-in for the entry denies instead, or if the entry is
-   * dropped because it could deny nothing (a policy in monitor mode, an allow for an unknown effect class).
+   * Policy that denies the scope of the section entry. Null if a stand-in for the entry denies instead, or if the entry
+   * is dropped because it could deny nothing (a policy in monitor mode, an allow for an unknown effect class).
    */
   readonly denial: PolicyEntry | null
   /**
-   * True if the hosts of the entry, or the egress settings of the Gateway, are unknown. The gateway then refuses all
-   * hosts without a connector.
+   * True if the hosts of the section entry, or the egress settings of the Gateway, are unknown. The gateway then
+   * refuses all hosts without a connector.
    */
   readonly closesEgress?: true
   /** Full sentences for users and agents: the unknown fields, the resulting denial, and the correction. */
   readonly warning: string
 }
 
-/** Returns the warnings about entries that this version does not understand. */
+/** Returns the warnings about section entries that this version does not understand. */
 export function notUnderstoodWarnings(snapshot: Pick<Snapshot, 'notUnderstood'> | null): readonly string[] {
   return [...(snapshot?.notUnderstood?.values() ?? [])].flat().map(({ warning }) => warning)
 }

@@ -14,15 +14,15 @@ import { tolerant } from '../wire/schema/tolerant.ts'
 import type { NotUnderstood } from './snapshot.ts'
 
 /**
- * Replacement for an entry that this version of the gateway does not understand. It denies the scope of the entry, as
- * far as the scope is readable, unless the entry itself could deny nothing. `entry` contains only identity and scope;
- * null if no entry remains in the section.
+ * Replacement for a section entry that this version of the gateway does not understand. The replacement denies the
+ * scope of the original, as far as the scope is readable, unless the original could deny nothing. `entry` contains only
+ * identity and scope; null if no entry remains in the section.
  */
 export type StandIn<E> = NotUnderstood & { readonly entry: E | null }
 
 /**
- * Returns the stand-in of an entry whose `fields` are not understood. Null if the identity or the scope of the entry
- * is not readable.
+ * Returns the stand-in of a section entry with `fields` that this version does not understand. Null if the identity or
+ * the scope of the entry is not readable.
  */
 export type StandInMaker<E> = (raw: unknown, fields: readonly string[]) => StandIn<E> | null
 
@@ -163,7 +163,7 @@ const NOT_UNDERSTOOD = 'not_understood'
 const ID_PREFIX = `${NOT_UNDERSTOOD}:`
 const MAX_REASON = 500
 
-/** Reports whether the policy denies the scope of an entry that is not a policy itself. */
+/** Reports whether the policy is a denial that a stand-in added for a section entry. */
 export function isDenialOfEntry({ id }: Pick<PolicyEntry, 'id'>): boolean {
   return id.startsWith(ID_PREFIX)
 }

@@ -20,8 +20,9 @@ export type BackOffOptions = {
 }
 
 /**
- * Returns the limit of the wait after `failures` earlier failures in a row, in milliseconds: `firstMs`, doubled with each
- * failure up to `maxMs`, without jitter. For callers that store the number of failures; others use `createBackOff`.
+ * Returns the limit of the wait after `failures` earlier failures in a row, in milliseconds: `firstMs`, doubled with
+ * each failure up to `maxMs`, without jitter. For callers that store the number of failures; others use
+ * `createBackOff`.
  */
 export function backOffLimitMs(
   failures: number,

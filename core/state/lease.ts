@@ -12,8 +12,8 @@ export type FailurePolicy = {
 }
 
 /**
- * Returns the step after `lostForMs` without the control plane. Null means that the gateway is connected. If several
- * steps are due, the strictest one applies.
+ * Returns the step after `lostForMs` milliseconds without the control plane; `lostForMs` is null while the gateway is
+ * connected. If several steps are due, the strictest one applies.
  */
 export function leaseStep(lostForMs: number | null, policy: FailurePolicy): LeaseStep {
   if (lostForMs === null) return 'ok'
@@ -23,9 +23,9 @@ export function leaseStep(lostForMs: number | null, policy: FailurePolicy): Leas
 }
 
 /**
- * Reports whether the step denies the action. `high_risk` denies high-risk and unmapped actions and everything that
- * needs an approval. `writes` also denies all writes, by the effect in the catalogue and not by HTTP method.
- * `everything` denies all actions.
+ * Reports whether the step denies the action. `high_risk` denies high-risk actions, actions without a catalogue row,
+ * and everything that needs an approval. `writes` also denies all writes, by the effect in the catalogue and not by
+ * HTTP method. `everything` denies all actions.
  */
 export function leaseForbids(step: LeaseStep, action: Action, needsHold: boolean): boolean {
   switch (step) {

@@ -6,7 +6,7 @@ export const REFUSAL_LIMITS = {
   windowMs: 60_000,
   /**
    * Number of an agent's first refusals in each class (evaluated and unevaluated requests) that get records of their
-   * own, even if they repeat.
+   * own, even if the refusals repeat.
    */
   whole: 60,
   /**

@@ -35,8 +35,8 @@ export type RefusalRow<T> = { readonly item: T; readonly tally: RefusalTally }
 
 export type RefusalWindows<T> = {
   /**
-   * Counts a refusal of an agent. Returns null if the refusal gets a record of its own; otherwise returns the
-   * aggregate row that counts it, created by `open` if the window has none. A window begins with the first refusal of
+   * Counts a refusal of an agent. Returns null if the refusal gets a record of its own; otherwise returns the aggregate
+   * record that counts the refusal, created by `open` if the window has none. A window begins with the first refusal of
    * the agent and lasts one minute of `nowMs`, which must never decrease.
    */
   admit(
@@ -58,12 +58,14 @@ export type RefusalWindows<T> = {
 
 export type RefusalWindowsDeps<T> = {
   readonly open: (agent: string) => T
-  /** The windows call this function when the window of an aggregate row ends. The row does not change after that. */
+  /** Receives each aggregate record when its window ends. The record does not change after that. */
   readonly onEnd: (row: RefusalRow<T>) => void
-  /** Returns an integer below 2^53. A collision makes a new refusal count as a repetition. */
+  /** Returns a hash of the text, an integer below 2^53. A collision makes a new refusal count as a repetition. */
   readonly hash: (text: string) => number
   readonly windowMs?: number
-  /** Overrides `REFUSAL_LIMITS.whole`. The number of records for refusals of new kinds stays the same. */
+  /**
+   * Overrides `REFUSAL_LIMITS.whole`. A value above the default also raises the maximum number of records in a window.
+   */
   readonly whole?: number
   /**
    * Returns the number of processes that serve the agent. Each process takes an equal part of the limits. Default: 1.
@@ -71,7 +73,7 @@ export type RefusalWindowsDeps<T> = {
   readonly processesOf?: (agent: string) => number
   /**
    * Reserves capacity for a record, in addition to the limits of the window. If the function returns false, the
-   * aggregate row counts the refusal instead.
+   * aggregate record counts the refusal instead.
    */
   readonly claim?: (agent: string, nowMs: number) => boolean
 }
@@ -96,7 +98,7 @@ type RefusalClass<T> = {
 
 /**
  * Determines which refusals of an agent get a record of their own, and counts all others. Evaluated and unevaluated
- * requests have separate limits and aggregate rows, so that malformed requests cannot displace denials. The limits
+ * requests have separate limits and aggregate records, so that malformed requests cannot displace denials. The limits
  * also bound the memory.
  */
 export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWindows<T> {
@@ -166,12 +168,13 @@ export function createRefusalWindows<T>(deps: RefusalWindowsDeps<T>): RefusalWin
   }
 }
 
-/** Creates the set of target hashes, with one limit for all aggregate rows together. */
+/** Creates the counter of target hashes, with one limit for all aggregate records together. */
 function createTargets() {
   let remembered = 0
   return {
     /**
-     * Adds a target to a row. Returns true for a new target, false for a known one, and null if the limit is reached.
+     * Adds a target to the targets of an aggregate record. Returns true for a new target, false for a known one, and
+     * null if a limit is reached.
      */
     remember(targets: Set<number>, target: number): boolean | null {
       if (targets.has(target)) return false

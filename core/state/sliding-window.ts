@@ -1,4 +1,4 @@
-/** Result of a request for a slot. `retryAfterS` is the number of whole seconds until a slot is free, at least 1. */
+/** Result of `take`. `retryAfterS` is the number of whole seconds until another request can be admitted, at least 1. */
 export type Taken = { readonly ok: true } | { readonly ok: false; readonly retryAfterS: number }
 
 /** Log of an agent's last admitted requests. Times are monotonic milliseconds. */

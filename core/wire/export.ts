@@ -24,7 +24,9 @@ export const ImportBody = z.strictObject({
   policies: z.array(z.unknown()).max(1_000).default([]),
   /** If true, the import stores nothing, and the reply compares each item with the stored object of the same name. */
   dry_run: z.boolean().default(false),
-  /** If true, the import omits items that equal a stored object. If false, every policy becomes a new entry. */
+  /**
+   * If true, the import omits items that equal a stored object. If false, the import adds every policy as a new one.
+   */
   skip_same: z.boolean().default(false),
 })
 export const ImportedAgent = z.strictObject({

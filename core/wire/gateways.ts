@@ -41,7 +41,7 @@ export const GatewayView = z.object({
   port: z.int(),
   /** Status of the gateway. `degraded`: a running process does not have the newest configuration yet. */
   status: z.enum(['stopped', 'running', 'degraded']),
-  /** Enforcement level in force, which a floor may have raised. */
+  /** Enforcement level in force. It may be stricter than the level in the spec, if the platform team sets a minimum. */
   enforcementLevel: EnforcementLevelSchema,
   /** State of the running processes; null if no process is connected. */
   live: GatewayLive.nullable(),

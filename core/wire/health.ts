@@ -20,8 +20,8 @@ export const ReadinessReply = z.object({ status: z.enum(['ok', 'not_ready']) })
 export const NotReadyReply = z.object({ status: z.literal('not_ready') })
 
 /**
- * Number of rows that one part of the cleanup deleted; -1 if the part failed. A failed part does not prevent the
- * others.
+ * Number of database rows that one part of the cleanup deleted; -1 if the part failed. A failed part does not prevent
+ * the other parts.
  */
 const Count = z.int().min(-1)
 export const CleanupReply = z.object({

@@ -12,7 +12,7 @@ export type TemplatePart =
 /** Compiles a path template such as `/repos/{owner}/{repo}/contents/{path+}`; throws for an invalid template. */
 export function compileTemplate(template: string): readonly TemplatePart[] {
   const texts = template === '/' ? [] : template.slice(1).split('/')
-  // The pattern `{name/}` contains a slash, so its two parts are joined again.
+  // The split at `/` cuts a parameter `{name/}` in two. The text is therefore split again with `{name%}` in its place.
   const joined = template.includes('/}') ? texts.join('/').replaceAll('/}', '%}').split('/') : texts
   const parts = joined.map(compilePart)
   const tail = parts.findIndex((part) => part.kind === 'tail')

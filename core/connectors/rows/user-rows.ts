@@ -34,8 +34,8 @@ function clashesOf(rows: readonly UserRow[]): string[] {
 }
 
 /**
- * Compiles the valid rows that a Connector declares; null if there are none. Requests that only an invalid row
- * describes stay unmapped.
+ * Compiles the valid rows that a Connector declares; null if there are none. A request that only an invalid row
+ * describes counts as a request without a row.
  */
 export function compileUserRows(type: string, rows: readonly UserRow[]): RowTrie | null {
   const usable = rows.filter(
@@ -50,7 +50,7 @@ function toRow({ method, path, action, effect, risk, bodies, effects = [] }: Use
   return bodies === 'opaque' ? { ...row, bodies } : row
 }
 
-/** True if a row that the Connector declares describes the request and declares opaque bodies. */
+/** Reports whether a row that the Connector declares with `bodies: opaque` describes the request. */
 export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boolean {
   return readingsOf(trie, request).some((path) => {
     const match = lookUp(trie, request.method, path)
@@ -59,9 +59,9 @@ export function userRowIsOpaque(trie: RowTrie, request: CanonicalRequest): boole
 }
 
 /**
- * Adds the write actions of all rows that the Connector declares for the path, regardless of their method, because a
- * server may execute any of them. The function has an effect only on requests with a write method and without a row.
- * Method actions of `generic` and `webhook` count as requests without a row.
+ * Adds the write actions of all rows that the Connector declares for the path, whatever the method of the row, because
+ * a server may execute any of them. Changes nothing for a request with a read method. Must be called only for a request
+ * that neither a declared row nor a catalogue row describes.
  */
 export function withDeclaredWrites(
   trie: RowTrie,
@@ -112,8 +112,8 @@ export function nameByUserRows(
 const FORMAT = /^(.+)\.(?:json|xml)$/i
 
 /**
- * Returns the paths that a framework may read. If a row ends in the literal without the format suffix (`/transfer` for
- * `/transfer.json`), the first path is the one without the suffix. The last path is the path as sent.
+ * Returns the paths that a framework may read in a request. The last one is the path as sent. For a path such as
+ * `/transfer.json`, the first one is `/transfer`, if the template of a declared row ends with `/transfer`.
  */
 function readingsOf(trie: RowTrie, { rawSegments, segments }: CanonicalRequest): readonly PathSegments[] {
   const sent = { rawSegments, segments }

@@ -5,7 +5,10 @@ export type SummarisedAction = {
   readonly parameters: Readonly<Record<string, unknown>>
 }
 
-/** Describes an action in one sentence. `url` is the page of its object at the provider. */
+/**
+ * Summary of an action in one sentence. `url` is the page of the action's object at the provider, such as a pull
+ * request; null if unknown.
+ */
 export type ActionSummary = { readonly sentence: string; readonly url: string | null }
 
 /**
@@ -32,13 +35,13 @@ type Facts = {
 }
 type Written = {
   readonly sentence: string
-  /** Path of the object below the target on the provider's site. */
+  /** Segments of the path to the object's page, after the target, such as `pull` and `7`. */
   readonly page?: readonly string[]
 } | null
 
 const MAX_VALUE = 120
 
-/** Methods of a merge, as parameters name them. */
+/** Known values of the parameter `merge_method`. */
 const MERGE_METHODS = ['merge', 'squash', 'rebase']
 /** Verb of a review, by the event that the request states. A review without an event is a draft. */
 const REVIEWS: Readonly<Record<string, string>> = {

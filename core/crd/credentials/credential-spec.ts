@@ -90,9 +90,9 @@ type Origin = {
 }
 
 /**
- * Returns the reason why a manifest must not have this credential; null when it may. Only manifests of a folder may
- * name entries of the encrypted store, because an object of a cluster could use a credential that its author cannot
- * read.
+ * Returns the reason why a manifest must not have this credential; null if the manifest may have it. Only manifests of
+ * a folder may name a credential of the encrypted store. In a cluster, the author of an object could otherwise use a
+ * credential that they cannot read.
  */
 export function sourceProblem(
   credential: (Sources & Exchanged) | undefined,
@@ -133,7 +133,7 @@ type Exchanged = {
   readonly githubApp?: { readonly apiUrl: string } | undefined
 }
 
-/** Reports whether the control plane exchanges the stored secret of a Connector in at most one way. */
+/** Reports whether the credential names at most one way of minting a token from the stored secret. */
 export function hasOneExchange({
   oauth2,
   githubApp,
@@ -144,7 +144,7 @@ export function hasOneExchange({
   return oauth2 === undefined || githubApp === undefined
 }
 
-/** Returns the reason why the stored secret must not be sent to the URL that exchanges it; null when it may be sent. */
+/** Returns the reason why the stored secret must not be sent to the URL that issues tokens; null if it may be sent. */
 function exchangeProblem({ oauth2, githubApp }: Exchanged, source: string): string | null {
   const field = oauth2 === undefined ? 'githubApp.apiUrl' : 'oauth2.tokenUrl'
   const url = oauth2?.tokenUrl ?? githubApp?.apiUrl
@@ -164,22 +164,22 @@ export const MINTING_FIELDS = ['oauth2', 'githubApp', 'env', 'file', 'exec'] as 
 type Minting = { readonly [field in (typeof MINTING_FIELDS)[number]]?: unknown }
 
 /**
- * Reports whether gateways receive secrets that the control plane mints: in exchange for a stored secret, or from a
- * source that the control plane reads itself.
+ * Reports whether the control plane sends minted secrets to gateways: tokens that it obtains with a stored secret, or
+ * secrets that it reads from a variable, a file or a command.
  */
 export function isMinted(credential: Minting | undefined): boolean {
   return MINTING_FIELDS.some((field) => credential?.[field] !== undefined)
 }
 
 /**
- * Stored secret of a Connector whose source the control plane reads itself. The empty text marks that the Connector has
- * a credential, and is never sent.
+ * Value in place of a stored secret, for a Connector whose secret the control plane reads from a variable, a file or a
+ * command. The empty text marks that the Connector has a credential, and is never sent.
  */
 export const NOTHING_STORED = ''
 
 /**
- * Reports whether the control plane reads the source of the credential itself. Also accepts a credential that no schema
- * has validated.
+ * Reports whether the control plane reads the secret from a variable, a file or a command. Also accepts a credential
+ * that no schema has validated.
  */
 export function hasLocalSource(
   credential: { readonly env?: unknown; readonly file?: unknown; readonly exec?: unknown } | undefined,
@@ -190,7 +190,10 @@ export function hasLocalSource(
 
 type NamedCredential = z.infer<typeof CredentialSpec>
 
-/** Returns the warning for a Secret that the spec names and that lacks the value; null if the spec names no Secret. */
+/**
+ * Returns the warning that the Secret does not have the key that `secretRef` names; null for a credential without
+ * `secretRef`.
+ */
 export function missingCredential(credential: NamedCredential | undefined, namespace: string): string | null {
   const ref = credential?.secretRef
   if (ref === undefined) return null

@@ -2,7 +2,9 @@ import * as z from 'zod'
 import { described } from '../described.ts'
 import { httpUrl } from '../fields.ts'
 
-/** Exchange of the private key of a GitHub App for installation access tokens, which are valid for an hour. */
+/**
+ * Settings for minting installation access tokens with the private key of a GitHub App. A token is valid for an hour.
+ */
 export const GithubAppSpec = z.strictObject({
   appId: described(
     z

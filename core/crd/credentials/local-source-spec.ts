@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { described } from '../described.ts'
 
-/** Text of a command line. Control characters would hide the command from users who review the manifest. */
+/** Matches a text without control characters, which would hide a command from users who review the manifest. */
 const visible = /^[^\x00-\x1f\x7f]*$/
 
 export const EnvSourceSpec = z.strictObject({
@@ -67,12 +67,14 @@ type LocalSources = {
   readonly exec?: { readonly command: string } | undefined
 }
 
-/** Source of a credential that the control plane reads itself, so that nothing is stored before the first read. */
+/**
+ * Variable, file or command from which the control plane reads a credential. Nothing is stored before the first read.
+ */
 export type LocalSource = { readonly kind: 'env' | 'file' | 'exec'; readonly subject: string }
 
 /**
- * Returns the source that the control plane reads itself, with the variable, path or command as its subject; null when
- * the credential has no such source. The subject of `exec` has no arguments, because they may contain secrets.
+ * Returns the variable, file or command from which the control plane reads the credential; null if the credential has
+ * none of these sources. The subject of `exec` is the command without its arguments, because these may contain secrets.
  */
 export function localSourceOf(credential: LocalSources | undefined): LocalSource | null {
   const { env, file, exec } = credential ?? {}

@@ -8,7 +8,7 @@ export type OAuth2Shape = {
 
 type CredentialShape = { readonly credential?: { readonly oauth2?: OAuth2Shape | undefined } | undefined }
 
-/** Rules for Connectors that exchange their stored secret for access tokens. */
+/** Rules for Connectors whose access tokens the control plane mints with a stored secret (OAuth 2.0). */
 export const OAUTH2_RULES: ReadonlyArray<SpecRule<CredentialShape>> = [
   {
     cel: '!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.scopesByAction.all(rule, rule.scopes.all(scope, scope in self.credential.oauth2.scopes))',
@@ -21,7 +21,7 @@ export const OAUTH2_RULES: ReadonlyArray<SpecRule<CredentialShape>> = [
       ) ?? true,
   },
   {
-    // Tokens with different scopes need several exchanges, but each exchange may replace the refresh token.
+    // Tokens with different scopes need several token requests, but each of these may replace the stored refresh token.
     cel: "!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.grant != 'refresh_token' || self.credential.oauth2.scopesByAction.size() == 0",
     path: ['credential', 'oauth2', 'scopesByAction'],
     message: 'must not be set for grant refresh_token; use another grant, or remove this field',

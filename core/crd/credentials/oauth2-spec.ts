@@ -21,7 +21,7 @@ const ScopesOfAction = z.strictObject({
   ]),
 })
 
-/** Exchange of the stored secret for access tokens at a token endpoint (RFC 6749, RFC 8693). */
+/** Settings for minting access tokens at a token endpoint, with the stored secret (RFC 6749, RFC 8693). */
 export const OAuth2Spec = z.strictObject({
   tokenUrl: described(
     httpUrl,

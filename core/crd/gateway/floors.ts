@@ -48,8 +48,8 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Stages of `failurePolicy`, in the order in which they begin to deny requests. The time of a stage must not exceed the
- * time of a later stage, and the floor of a stage must not exceed the floor of a later stage.
+ * Steps of `failurePolicy`, in the order in which they begin to deny requests. The time of a step must not exceed the
+ * time of a later step, and the floor of a step must not exceed the floor of a later step.
  */
 const STAGES = ['highRiskAfterSeconds', 'writesAfterSeconds', 'everythingAfterSeconds'] as const
 
@@ -90,7 +90,7 @@ function atFloor(spec: GatewaySpec, { floors }: Pick<FloorRules, 'floors'>): Flo
 
 type Floor<T> = { readonly name: string; readonly value: T | undefined }
 
-/** Returns the floor of a stage: the smallest of its own floor and those of later stages. */
+/** Returns the floor of a step of `failurePolicy`: the smallest of its own floor and the floors of later steps. */
 function stageFloor(stage: (typeof STAGES)[number], floors: Floors['failurePolicy']): Floor<number> {
   const [smallest] = STAGES.slice(STAGES.indexOf(stage))
     .flatMap((each) => {
@@ -110,7 +110,10 @@ export function floored(spec: GatewaySpec, namespace: string, rules: FloorRules 
   return atFloor(spec, rules)
 }
 
-/** Returns a text such as `spec.hardening is standard, which is weaker than the minimum floors.hardening of this installation (strict)`. */
+/**
+ * Returns a text such as `spec.hardening is standard, which is weaker than the minimum floors.hardening of this
+ * installation (strict)`.
+ */
 export function floorText({ field, written, floor, held }: FieldBelowFloor): string {
   return `${field} is ${written}, which is weaker than the minimum ${floor} of this installation (${held})`
 }

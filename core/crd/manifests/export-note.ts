@@ -3,8 +3,8 @@ export type ExportNote = { readonly effect: ExportEffect; readonly text: string 
 
 /**
  * Consequence of a difference between a database row and its exported manifest. `left_out`: the export contains the
- * manifest only as a comment. `refused`: an installation refuses the manifest; if it is a policy, everything in its
- * scope is denied. `stricter`: an installation accepts the manifest, which is stricter than the row.
+ * manifest only as a comment. `refused`: an installation refuses the manifest; if the manifest is a Policy, everything
+ * in its scope is denied. `stricter`: an installation accepts the manifest, which is stricter than the row.
  */
 export type ExportEffect = 'left_out' | 'refused' | 'stricter'
 

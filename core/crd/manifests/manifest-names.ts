@@ -1,6 +1,9 @@
 export type ManifestName = { readonly name: string; readonly namespace: string }
 export type Names = {
-  /** Returns a valid manifest name derived from the row's name (`namespace/name` or free text), unique per kind. */
+  /**
+   * Returns a valid manifest name derived from the name in a database row (`namespace/name` or free text), unique per
+   * kind.
+   */
   of(kind: string, rowName: string, namespace?: string): ManifestName
 }
 

@@ -2,7 +2,7 @@ import type { ResourceKind } from '../schemas.ts'
 import type { ExportNote } from './export-note.ts'
 import type { ManifestName, Names } from './manifest-names.ts'
 
-/** Gateways and namespaces that determine the namespace of a manifest for a row of the API. */
+/** Gateways and namespaces that determine the namespace of the manifest for an object that the API created. */
 export type Placement = {
   readonly gateways: ReadonlyArray<{ readonly id: string; readonly name: string }>
   /**

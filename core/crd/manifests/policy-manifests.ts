@@ -26,7 +26,7 @@ export type PolicyFacts = {
   readonly mode: 'enforce' | 'monitor'
   /** Ids of the Gateways that the policy covers; empty for all Gateways. */
   readonly gatewayIds: readonly string[]
-  /** Text of the policy that is in force, or the newest text if none is in force. */
+  /** Policy text that is in force, or the newest text if none is in force. */
   readonly text: string
   /**
    * False if the tests of every text failed, so that no text of the policy is in force and the policy decides nothing.
@@ -34,7 +34,7 @@ export type PolicyFacts = {
   readonly isInForce: boolean
   /** Reason why the policy's manifest was never accepted, so that the policy denies its whole scope; null otherwise. */
   readonly invalid: string | null
-  /** References to Gateways in the policy's manifest, as written; absent for a row without a manifest. */
+  /** References to Gateways in the policy's manifest, as written; absent for a policy without a manifest. */
   readonly references?: Pick<PolicySpec, 'gatewayRefs' | 'namespaceSelector'>
 }
 

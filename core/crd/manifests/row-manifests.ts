@@ -18,8 +18,8 @@ import {
 import { type PolicyFacts, policyManifests, removedDefaults } from './policy-manifests.ts'
 
 /**
- * Database rows of the configuration that the API or manifests created. `name` is `namespace/name` for rows of
- * manifests.
+ * Database rows of the configuration that the API or manifests created. `name` is `namespace/name` for rows that
+ * manifests created.
  */
 export type ManifestRows = {
   readonly gateways: readonly GatewayFacts[]
@@ -43,7 +43,9 @@ export type PermissionFacts = {
   readonly actionPattern: string
   readonly decision: RuleDecision
   readonly reason: string | null
-  /** Manifest that created the row, as `Permission/namespace/name`; null for a row of the API. */
+  /**
+   * Manifest that declares the permission, as `Permission/namespace/name`; null for a permission that the API created.
+   */
   readonly owner: string | null
 }
 /** Maximum number of rules in one Permission. */
@@ -52,8 +54,8 @@ const YAML = { aliasDuplicateObjects: false, lineWidth: 110 } as const
 
 /**
  * Returns manifests that are equivalent to the rows. Connectors refer to a Secret instead of containing a credential.
- * `isWhole` is true if the rows are those of a whole installation. A default policy that is missing among these rows
- * was removed by a user.
+ * If `isWhole` is true, the rows are those of a whole installation, so a user removed each default policy that is
+ * missing.
  */
 export function rowManifests(
   rows: ManifestRows,
@@ -72,7 +74,10 @@ export function rowManifests(
   return [...before, ...policies, ...removed]
 }
 
-/** Sorts rows of manifests before rows of the API, so that existing manifests keep their names. */
+/**
+ * Sorts database rows that manifests created before those that the API created, so that existing manifests keep their
+ * names.
+ */
 function managedFirst<T extends { readonly source: string }>(rows: readonly T[]): readonly T[] {
   return rows.toSorted((a, b) => Number(a.source === 'api') - Number(b.source === 'api'))
 }
@@ -105,9 +110,9 @@ function gatewayManifest({ id, name, spec }: GatewayFacts, { names, placed }: Pl
 }
 
 /**
- * Returns the manifest of a row that a manifest created. For a row of the API, returns one manifest for each namespace
- * with Gateways that use the connector, because a reference without a namespace means a Gateway in the object's own
- * namespace.
+ * Returns the manifest of a Connector that a manifest created. For a Connector that the API created, returns one
+ * manifest for each namespace with Gateways that use the Connector, because a reference without a namespace means a
+ * Gateway in the object's own namespace.
  */
 function connectorManifests(row: ConnectorFacts, context: PlacementContext): Manifest[] {
   const { type } = row.spec
@@ -164,8 +169,8 @@ function agentNote(agent: string, { namespace }: ManifestName, context: Placemen
 }
 
 /**
- * Combines the rows that one Permission manifest created into as few manifests as possible: agents and Gateways with
- * the same rules share a manifest.
+ * Returns the manifests for all rows that one Permission manifest created. Agents and Gateways with the same rules
+ * share a manifest, so that the export has as few manifests as possible.
  */
 function ownedPermissions(
   owner: string,

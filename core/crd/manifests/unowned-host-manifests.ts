@@ -4,8 +4,8 @@ import { API_VERSION } from '../schemas.ts'
 
 export type UnownedHostManifests = {
   /**
-   * Manifests of a Connector with the host and of a Permission to read. Null if only the egress list of the Gateway can
-   * allow the host.
+   * Manifests of a Connector for the host, and of a Permission that allows reads. Null if only the egress list of the
+   * Gateway can allow the host.
    */
   readonly connector: string | null
   /** Lines for the Gateway manifest that allow the host without decryption. */
@@ -87,7 +87,7 @@ function nameOf(host: string): string {
   return name.replace(/^[-.]+|[-.]+$/g, '') || 'host'
 }
 
-/** Returns the namespace that all agents share; null if they have several namespaces or none. */
+/** Returns the namespace that all agents share; null if the agents have several namespaces or none. */
 function namespaceOf(agents: readonly string[]): string | null {
   const [namespace, ...others] = new Set(agents.map((agent) => agent.split('/').slice(0, -1)[0] ?? ''))
   return namespace === undefined || namespace === '' || others.length > 0 ? null : namespace

@@ -73,8 +73,8 @@ function endOf({ pair, source }: Member): number {
 }
 
 /**
- * Returns the end without trailing white space, because the range of a YAML collection includes the line break after
- * its last item.
+ * Returns the end of the range without trailing white space, because the range of a YAML collection includes the line
+ * break after its last item.
  */
 function withoutBlanks(source: string, start: number, end: number): number {
   return start + source.slice(start, end).trimEnd().length

@@ -73,7 +73,7 @@ function literalEdits(comparison: NameComparison, { kind, reading }: Judged): re
 function canonicalPart(kind: NameKind, text: string, { operations }: NameComparison): string {
   const isEnd = operations.length === 1 && calledName(operations[0] as CelNode) === 'endsWith'
   if (kind === 'repository' && isEnd) return text.toLowerCase().replace(/(?:\.git)+$/, '')
-  // Text without a colon may be a part of the owner, which is compared without case.
+  // Without a colon, the literal may be a part of the branch's owner. The comparison of owners ignores case.
   if (kind === 'branch' && !isEnd && !text.includes(':')) return text.toLowerCase()
   return canonicalName(kind, text)
 }

@@ -12,7 +12,10 @@ export type CelNode = {
   readonly end: number
 }
 
-/** Error for a condition that is too expensive or uses unsupported features. `start` is an offset into its text. */
+/**
+ * Error for a condition that is too expensive or uses unsupported features. `start` is an offset into the text of the
+ * condition.
+ */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError'
   readonly start: number

@@ -31,7 +31,7 @@ export type Condition = {
   programFor(rules: NameRules | null): ConditionProgram
 }
 
-/** Program of a condition. Programs with the same text have the same value for the same facts. */
+/** Compiled program of a condition. Programs with the same text have the same value for the same facts. */
 export type ConditionProgram = { readonly text: string; readonly guards: readonly EqualityGuard[] }
 
 /** Reason why a condition has no value, such as `No such key: amount`. */
@@ -45,8 +45,8 @@ const FUNCTIONS = [...new Set(CEL.getDefinitions().functions.map(({ name }) => n
 
 /**
  * Compiles one condition for the connector types that it can apply to (all by default). Throws ChaperoneError
- * `validation` with rule, condition and column if it does not parse, uses unknown names or wrong types, compares a name
- * with a value that it can never equal, or is too expensive.
+ * `validation` with rule, condition and column if the condition does not parse, uses unknown names or wrong types,
+ * compares a name with a value that the name can never equal, or is too expensive.
  */
 export function compileCondition(
   text: string,

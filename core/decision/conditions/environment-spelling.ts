@@ -3,15 +3,15 @@ import { type CelNode, calledName, childrenOf, comprehensionOf, pathOf, ShapeErr
 import { ENVIRONMENT_OWNERS } from './environment-literals.ts'
 import { COMPARISON, LOGIC } from './name-comparison.ts'
 
-/** Content of the variables of the enclosing comprehensions: an environment, or a fact that has one. */
+/** Content of the variables of the enclosing comprehensions: an environment, or a fact with a member `environment`. */
 type Variables = ReadonlyMap<string, 'environment' | 'owner'>
 /** Operands of one expression without logic operators (`&&`, `||`, `!`). */
 type NameComparison = { readonly literals: CelNode[]; hasEnvironment: boolean; hasOther: boolean }
 
 /**
  * Throws ShapeError for an upper-case literal that is compared with an environment where `foldEnvironmentLiterals` does
- * not convert it to lower case, such as `string(agent.environment) == "Production"`. Environments are lower case, so
- * that comparison never matches.
+ * not convert it to lower case, such as `string(agent.environment) == "Production"`. Environments are in lower case, so
+ * such a comparison never matches.
  */
 export function assertFoldedEnvironments(root: CelNode): void {
   judge(root, new Map())

@@ -14,8 +14,8 @@ export type EqualityGuard = {
 }
 
 /**
- * Returns the guards of a compiled condition. They are the condition itself, if it compares a fact with a constant
- * text, or the operands of `&&` in it that do.
+ * Returns the guards of a compiled condition. A condition that compares a fact with a constant text is its own guard.
+ * In a condition with `&&`, each operand that makes such a comparison is a guard.
  */
 export function equalityGuards(
   node: CelNode,

@@ -12,8 +12,8 @@ export function singleValueEdits(root: CelNode, text: string): readonly Edit[] {
 }
 
 /**
- * Facts, and comprehension variables over them, that contain data of the request and may therefore be lists (`sent`).
- * All other facts are single values.
+ * Position in a condition. `sent` names the facts that contain data of the request and may therefore be lists, and the
+ * comprehension variables over these facts. All other facts are single values.
  */
 type Scope = { readonly text: string; readonly sent: ReadonlySet<string> }
 

@@ -3,8 +3,8 @@ import { isProductionEnvironment } from '../../action/risk.ts'
 import type { DecisionInput } from '../decision.ts'
 
 /**
- * Input of a decision in one environment (lower case). Scopes, facts and risk must use this environment, because those
- * in `action` and `connector` are not resolved.
+ * Input of a decision with one resolved environment (lower case). Scopes, facts and risk must use this environment,
+ * because `action` and `connector` contain the environments that the caller or the configuration stated.
  */
 export type PlacedInput = DecisionInput & { readonly environment: string; readonly isProduction: boolean }
 

@@ -78,8 +78,8 @@ function headerFacts(raw: RawHeaders, bound: BoundConnector | null): Record<stri
 }
 
 /**
- * Returns the names of headers in which the connector's clients send credentials, with `-` for `_`. They include the
- * list of WebSocket subprotocols, in which browsers and SDKs send keys.
+ * Returns the names of the headers in which the connector's clients send credentials, with `-` for `_`. Includes
+ * `sec-websocket-protocol`, in which browsers and SDKs send keys.
  */
 function carriersOf(bound: BoundConnector | null): ReadonlySet<string> {
   const own = bound === null ? [] : [...bound.connector.carriers.headers, bound.entry.auth.header ?? '']

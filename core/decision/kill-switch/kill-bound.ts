@@ -11,14 +11,14 @@ const REASON_LENGTH = 200
 
 export type BoundedKills = {
   readonly entries: readonly KillEntry[]
-  /** True if `boundedKills` replaced no entry. */
+  /** True if `entries` are the given kill switches, and no wider kill switch replaces some of them. */
   readonly isWhole: boolean
 }
 
 /**
- * Returns kill switches of at most `maxBytes` of JSON that cover at least the scopes of `entries`. To save space, one
- * entry with the widest scope of a source replaces all entries of that source, beginning with the source with the most
- * bytes. If that does not suffice, one entry for everything replaces all entries.
+ * Returns kill switches of at most `maxBytes` of JSON that cover at least the scopes of the given ones. To save space,
+ * one kill switch with the widest scope of a source replaces all kill switches of that source, beginning with the
+ * source with the most bytes. If that does not suffice, one kill switch for everything replaces all of them.
  */
 export function boundedKills(
   entries: readonly KillEntry[],
@@ -39,7 +39,7 @@ export function boundedKills(
   return { entries: [widestOf('control-plane', entries)], isWhole: false }
 }
 
-/** Returns one entry with this source that covers at least the scopes of the entries. */
+/** Returns one kill switch of this source that covers at least the scopes of the given kill switches. */
 function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
   const [first = { scope: 'all', source, reason: '', since: '' }] = entries
   const since = entries.reduce((oldest, entry) => (entry.since < oldest ? entry.since : oldest), first.since)
@@ -50,8 +50,8 @@ function widestOf(source: string, entries: readonly KillEntry[]): KillEntry {
 }
 
 /**
- * Returns the widest scope that may replace these entries. Entries of users with rights in one namespace (source
- * `dashboard:NAMESPACE`) must not affect other namespaces.
+ * Returns the widest scope that may replace the scopes of these kill switches. Kill switches of users with rights in
+ * one namespace (source `dashboard:NAMESPACE`) must not affect other namespaces.
  */
 function scopeOver(source: string, entries: readonly KillEntry[]): string {
   const widest = widestScope(source)

@@ -4,8 +4,8 @@ const OF_GATEWAY = 'manifest:'
 const OF_NAMESPACE = 'configmap:'
 
 /**
- * Source of kill switches from the ConfigMap `chaperone-emergency` in the installation's namespace. They may cover
- * everything.
+ * Source of the kill switches in the ConfigMap `chaperone-emergency` of the installation's namespace. These kill
+ * switches may cover everything.
  */
 export const EMERGENCY_SOURCE = 'configmap'
 

@@ -73,8 +73,8 @@ export function isKillScope(scope: string): boolean {
 const CONTROL = /\p{Cc}/u
 
 /**
- * Returns the union of the kill switches of all sources: one entry per scope and source (the oldest), in a stable
- * order.
+ * Returns the union of the kill switches of all sources: one kill switch (the oldest) for each scope and source, in a
+ * stable order.
  */
 export function unionEffective(entries: readonly KillEntry[]): readonly KillEntry[] {
   const byKey = new Map<string, KillEntry>()

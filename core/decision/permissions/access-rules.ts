@@ -7,13 +7,13 @@ export type AccessRule = 'allow_all' | 'read_only' | 'require_approval' | 'custo
 
 export type PatternRule = { readonly pattern: string; readonly decision: RuleDecision }
 
-/** Entry of a connector's catalogue. Several entries may have the same action type. */
+/** Row of a connector's catalogue. Several rows may have the same action type. */
 export type CatalogueEntry = { readonly type: string; readonly effect: Effect }
 
 /**
  * Returns the permissions of an access rule. Patterns match names, not effects, so `read_only` and `require_approval`
- * list every read and compute action of the catalogue and cover the rest (including unmapped requests) with
- * `<connector>.*`. `customPatterns` applies to `custom` only.
+ * list every read and compute action of the catalogue and cover the rest (including requests without a catalogue row)
+ * with `<connector>.*`. `customPatterns` applies to `custom` only.
  */
 export function permissionsOfAccessRule(
   connectorType: string,
@@ -44,8 +44,8 @@ function unidentified(connectorType: string, rows: readonly CatalogueEntry[]): r
 }
 
 /**
- * Returns allow permissions for the action names that only read or compute, except those of unmapped requests. A name
- * with several catalogue entries is excluded if one of the entries is a write.
+ * Returns allow permissions for the action names that only read or compute, except the names of requests without a
+ * catalogue row. A name with several catalogue rows is excluded if one of the rows is a write.
  */
 function harmless(connectorType: string, rows: readonly CatalogueEntry[]): PatternRule[] {
   const types = new Set<string>()

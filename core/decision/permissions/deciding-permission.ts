@@ -12,8 +12,8 @@ import {
 /**
  * Returns the permission that decides about an action; null if the default decides. Permissions for effect classes
  * (`effect:merge`) apply in addition to the permission for the name, regardless of specificity, and the strictest of
- * them decides. If no name pattern matches, permissions for effect classes allow the action only if every effect class
- * of the action has one; deny and require_approval always count. If the classes of an action are unknown (see
+ * them decides. If no name pattern matches, permissions for effect classes allow the action only if each of its effect
+ * classes has an allow permission; deny and require_approval always count. If the classes of an action are unknown (see
  * `effectsOf`), permissions for effect classes can only tighten.
  */
 export function decidingPermission(

@@ -62,8 +62,9 @@ export type PolicyInForce = {
 }
 
 /**
- * Returns the reason why the policies that hold a request permit no grant, as a sentence; null if they permit one.
- * `inForce`: the active versions of these policies, without built-in policies and policies that have changed since.
+ * Returns the reason why the policies that hold a request permit no grant, as a sentence; null if these policies permit
+ * a grant. `inForce`: the active versions of these policies, without built-in policies and policies that have changed
+ * since.
  */
 export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInForce[]): string | null {
   for (const { ref, rule } of policies) {

@@ -52,8 +52,8 @@ export function idlePermission(rule: PatternRule, declared: readonly string[] = 
 }
 
 /**
- * Returns the reason why no action of the connector type has the effect class; null if one may have it. Connector types
- * without a table of effect classes may declare any class.
+ * Returns the reason why no action of the connector type has the effect class; null if an action may have the class.
+ * Connector types without a table of effect classes may declare any class.
  */
 function idleEffect(connectorType: string, effect: string): string | null {
   const entries = effectEntries(connectorType)
@@ -64,8 +64,8 @@ function idleEffect(connectorType: string, effect: string): string | null {
 }
 
 /**
- * Reports whether the pattern covers only requests that no catalogue row describes. Such a request is allowed only by
- * one of these patterns or by `<connector>.*`.
+ * Reports whether the pattern covers only requests that no catalogue row describes. Only such a pattern or
+ * `<connector>.*` can allow these requests.
  */
 function isUnmappedPattern(pattern: string, prefix: string): boolean {
   const unmapped = `${prefix}unmapped.`

@@ -12,7 +12,7 @@ export type PermissionMatch = {
   /** Agents of the permission: `*`, an agent's name, or a prefix of names with `*` at the end. */
   readonly agent: string
   readonly reason: string | null
-  /** Name of the manifest that declares the permission; null for a row of the API. */
+  /** Name of the manifest that declares the permission; null for a permission that the API created. */
   readonly manifest: string | null
 }
 
@@ -23,8 +23,8 @@ export type PermissionMatch = {
 type Slot = { allow: PermissionMatch | null; tighten: PermissionMatch | null }
 
 /**
- * All permissions of one pattern. `partials` are the lengths of longer patterns that begin with this one and end
- * inside the next segment.
+ * All permissions of one pattern. `partials`: for a prefix such as `codehost.`, the lengths of longer prefixes that end
+ * within the next segment, such as `codehost.pr_`.
  */
 type Node = { anyAgent: Slot | null; byAgent: Map<string, Slot> | null; partials: number[] }
 
@@ -36,9 +36,9 @@ type Maps = {
 }
 
 /**
- * Index of all permissions of a gateway, by pattern. A look-up probes the exact name, then one prefix per dot, so its
- * cost does not depend on the number of permissions. The result per name is cached. Allow patterns are keyed by their
- * text, the others by the folded text.
+ * Index of all permissions of a gateway, by pattern. A search tries the exact action name, then one prefix for each dot
+ * in the name, so its cost does not depend on the number of permissions. The index caches the result for each name.
+ * Allow patterns are keyed by their text, the others by the text without case.
  */
 export type PermissionIndex = {
   readonly size: number
@@ -56,7 +56,9 @@ export type PermissionIndex = {
   readonly agentPrefixes: readonly string[]
   /** Cache by agent, of at most `MAX_AGENTS` entries: its name and the prefixes that cover it, most specific first. */
   readonly covering: Map<string, readonly string[]>
-  /** Cache of look-ups by action name, of at most `MAX_REMEMBERED` entries. Only the caches change after the build. */
+  /**
+   * Cache of search results by action name, of at most `MAX_REMEMBERED` names. Only the caches change after the build.
+   */
   readonly remembered: Map<string, Chain>
 }
 
@@ -65,21 +67,21 @@ type Chain = readonly Link[]
 
 /**
  * Pattern that covers an action name, with its permissions: `allow` by the exact spelling, `tighten` by the spelling
- * without case. Both are often the same node.
+ * without case. The nodes of `allow` and `tighten` are often the same.
  */
 type Link = { allow: Node | null; tighten: Node | null }
 
 /**
- * Maximum number of cached look-ups; a full cache is cleared. Agents can choose action names (MCP tools), so the cache
- * needs a bound.
+ * Maximum number of cached search results; a full cache is cleared. Agents can choose action names (MCP tools), so the
+ * cache needs a bound.
  */
 const MAX_REMEMBERED = 16_384
 /** Maximum number of agents in the cache `covering`; a full cache is cleared. */
 const MAX_AGENTS = 16_384
 
 /**
- * Creates a builder of the index. The builder accepts the entries in parts, for example one section at a time, so that
- * a large set does not block the event loop.
+ * Creates a builder of the index. The builder accepts the permissions in parts, for example one section at a time, so
+ * that a large set does not block the event loop.
  */
 export function createPermissionIndexBuilder(): {
   add(entries: readonly PermissionEntry[]): void
@@ -106,8 +108,8 @@ export function createPermissionIndexBuilder(): {
 /**
  * Returns the permission that decides, or null. The most specific pattern wins: the exact name, then the longest
  * prefix. At equal specificity, a permission for the agent precedes permissions for prefixes of its name, longest
- * first, and these precede permissions for all agents. On a full tie, deny precedes require_approval, which precedes
- * allow.
+ * first, and these precede permissions for all agents. Among permissions that are equal in all of this, deny precedes
+ * require_approval, which precedes allow.
  */
 export function lookupPermission(
   index: PermissionIndex,
@@ -125,8 +127,8 @@ export function lookupPermission(
 
 /**
  * Returns the permission for an effect class on a connector type, or null. A permission for the agent precedes
- * permissions for prefixes of its name, longest first, and these precede permissions for all agents. On a full tie, the
- * strictest decides.
+ * permissions for prefixes of its name, longest first, and these precede permissions for all agents. Among permissions
+ * that are equal in this, the strictest decides.
  */
 export function lookupEffectPermission(
   index: PermissionIndex,
@@ -284,8 +286,8 @@ function slotOf(node: Node, agent: string): Slot {
 }
 
 /**
- * Reports whether the entry replaces the current permission of the same pattern and agent: the stricter one wins, then
- * the smaller id, so that the order of rows is irrelevant.
+ * Reports whether a permission replaces the current one of the same pattern and agent. The stricter one wins, then the
+ * one with the smaller id, so that the order of rows is irrelevant.
  */
 function replaces(entry: PermissionEntry, current: PermissionMatch): boolean {
   const difference = strictness(verdictOfRule(entry.decision)) - strictness(verdictOfRule(current.decision))

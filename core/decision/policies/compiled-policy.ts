@@ -23,7 +23,7 @@ export type CompiledPolicy = {
   readonly ref: string
   readonly priority: number
   /**
-   * Mode of the policy. `enforce`: its result applies. `monitor`: its result affects only `would`, the verdict under
+   * Mode of the policy. `enforce`: its result applies. `monitor`: its result affects only `would`, the decision under
    * full enforcement.
    */
   readonly mode: 'enforce' | 'monitor'

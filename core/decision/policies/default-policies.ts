@@ -11,9 +11,10 @@ export type DefaultPolicy = {
 const PRIORITY = 10
 
 /**
- * Policies of a new organization for actions submitted to v1: destructive actions are denied, actions of low risk are
- * allowed, all other actions require approval. The policies do not apply to proxied requests (`has(request.method)`),
- * because the gateway's permissions deny these by default. The policies do not match actions of unknown providers.
+ * Policies of a new organization for action requests to the v1 API: destructive actions are denied, actions of low risk
+ * are allowed, all other actions require approval. The policies do not apply to requests through a gateway
+ * (`has(request.method)`), because the gateway's permissions deny these by default. The policies do not match actions
+ * of unknown providers.
  */
 export const DEFAULT_POLICIES: readonly DefaultPolicy[] = [
   {

@@ -19,8 +19,8 @@ export type InvalidPolicy = Pick<PolicyEntry, 'id' | 'name' | 'version'> & {
 }
 
 /**
- * Returns the entry of an invalid policy without a usable version. The entry denies everything in the policy's scope.
- * It denies every action if the scope cannot be read or is probably misspelt (`contradicts`).
+ * Returns the section entry of an invalid policy without a usable version. The entry denies everything in the policy's
+ * scope, or every action if the scope cannot be read or is probably misspelt (`contradicts`).
  */
 export function invalidPolicyEntry({ spec, reason, ...named }: InvalidPolicy): PolicyEntry {
   const { scope, tests } = LEGIBLE.parse(inSpellingOfDocument(spec))
@@ -52,8 +52,8 @@ function entryOf(
 const RULE = { name: POLICY_INVALID, conditions: [], decision: 'deny' as const, approver_groups: [] }
 
 /**
- * Reports whether the scope is probably misspelt. This is the case if it names unknown actions, or if it does not cover
- * actions that the policy's tests expect to be denied or held.
+ * Reports whether the scope is probably misspelt: the scope names unknown actions, or does not cover actions that the
+ * policy's tests expect to be denied or held.
  */
 function contradicts(entry: PolicyEntry, tests: readonly PolicyTest[]): boolean {
   if (unknownActions(entry.document.scope.actions).length > 0) return true

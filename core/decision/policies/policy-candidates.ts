@@ -63,8 +63,8 @@ function placesOf({ read, byConstant, all }: Field, facts: Facts): readonly numb
 const NO_PLACES: readonly number[] = []
 
 /**
- * Returns the guards of each rule of the policy; null if a rule has no guard, because such a rule may match any
- * request.
+ * Returns the equality guards of each rule: comparisons of a fact with a constant text that must hold for the rule to
+ * match. Null if a rule has no guard, because such a rule may match any request.
  */
 function guardsOfRules(
   { rules }: CompiledPolicy,
@@ -76,7 +76,10 @@ function guardsOfRules(
   return each.some((guards) => guards.length === 0) ? null : each
 }
 
-/** Builds the index. A rule with several guards is indexed by the fact that is compared with the most constants. */
+/**
+ * Builds the index. A rule that compares several facts with constants is indexed by the fact with the most constants in
+ * all rules.
+ */
 function fieldsOf(guards: readonly ReturnType<typeof guardsOfRules>[]): readonly Field[] {
   const constants = new Map<string, Set<string>>()
   for (const { fact, constant } of guards.flatMap((each) => each ?? []).flat())

@@ -37,7 +37,7 @@ export type PolicyException =
       readonly text: string
       /** Name of the rule that the exception adds. */
       readonly rule: string
-      /** True if the text has a test that the exception allows the request. */
+      /** True if the policy text contains a test which proves that the exception allows the request. */
       readonly isTested: boolean
     }
   | { readonly obstacle: string }

@@ -90,7 +90,7 @@ function reachingOf(all: readonly CompiledPolicy[], place: number, actionType: s
 type Tables = {
   readonly exact: ReadonlyMap<string, readonly number[]>
   readonly prefixes: ReadonlyMap<string, readonly number[]>
-  /** Distinct lengths of the keys of `prefixes`, so that a look-up probes only these lengths. */
+  /** Distinct lengths of the keys of `prefixes`, so that a search tries only prefixes of these lengths. */
   readonly lengths: readonly number[]
 }
 

@@ -20,12 +20,12 @@ export type Opinion = {
 }
 
 /**
- * Combined result of all policies. `verdict` is null if no policy matched. It is also null if only policies of the tier
- * `platform` matched and all of them allow.
+ * Combined result of all policies. `verdict` is null if no policy matched, or if only policies of the platform team
+ * matched and their combined result is allow.
  */
 export type PolicyVerdict = {
   readonly verdict: Verdict | null
-  /** Result that determines the verdict; null if `verdict` is null. */
+  /** Policy result that determines `verdict`; null if `verdict` is null. */
   readonly decisive: Opinion | null
   readonly opinions: readonly Opinion[]
   readonly requiredGroups: readonly RequiredGroups[]
@@ -47,7 +47,10 @@ export function collectOpinions(index: PolicyIndex, input: PlacedInput, facts: F
 /** Evaluates a condition for one decision. */
 type Read = (condition: Condition) => boolean | ConditionError
 
-/** Returns a function that evaluates conditions for one decision. It evaluates a program in `repeated` only once. */
+/**
+ * Returns a function that evaluates conditions for one decision. The function evaluates a program in `repeated` only
+ * once.
+ */
 function readOnce(facts: Facts, rules: NameRules | null, repeated: ReadonlySet<string>): Read {
   if (repeated.size === 0) return (condition) => condition.evaluate(facts)
   const known = new Map<string, boolean | ConditionError>()
@@ -89,10 +92,10 @@ function scopeOf(policy: CompiledPolicy, input: PlacedInput): Reach {
 }
 
 /**
- * Combines the results of policies. Within a tier, the highest matching priority decides; at equal priority, the
+ * Combines the results of policies. Policies form tiers by where they come from (`POLICY_TIERS`); those with
+ * `tightensOnly` form a tier of their own. Within a tier, the highest matching priority decides; at equal priority, the
  * strictest result. Each policy of that priority whose result is hold requires its own approver groups. Across tiers,
- * the strictest result applies; an allow of the tier `platform` counts as no match. Policies with `tightensOnly` form a
- * tier of their own.
+ * the strictest result applies; an allow of the tier `platform` counts as no match.
  */
 export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   const [first] = opinions
@@ -104,7 +107,7 @@ export function weigh(opinions: readonly Opinion[]): PolicyVerdict {
   return { ...results.reduce(stricterOf), opinions }
 }
 
-/** Order of tiers. If several tiers have equally strict results, the decision names the first of them. */
+/** Order of the tiers. If several tiers have equally strict results, the decision names the first of these tiers. */
 const TIERS = [...POLICY_TIERS, 'tightening'] as const
 type Tier = (typeof TIERS)[number]
 
@@ -152,8 +155,8 @@ type RuleMatch = { readonly isMatch: boolean; readonly failed: string | null; re
 /**
  * Reports whether a rule matches: all of its conditions are true. If any condition is false, the rule does not match.
  * Otherwise, a condition that cannot be evaluated makes the decision stricter: an allow rule does not match, a deny or
- * require_approval rule does. For an announced action the reverse holds, because the later request that performs the
- * action is decided again.
+ * require_approval rule does. For an announced action, which a later request performs, the reverse holds, because the
+ * later request is decided again.
  */
 function matchRule(rule: CompiledRule, read: Read, isAnnounced = false): RuleMatch {
   let error: string | null = null

@@ -34,7 +34,7 @@ const DEFAULT_NOW_MS = 1_767_268_800_000
 const MAX_COST = 128 * 1_024
 
 /**
- * Runs the tests of a policy against that policy alone. `knownAction` looks up an action name in the catalogue, for
+ * Runs the tests of a policy against that policy alone. `knownAction` finds an action name in the catalogue, for
  * conditions on risk and effect. Without `knownAction`, every action is a write of medium risk. Throws ChaperoneError
  * `validation` if a condition does not compile or the tests are too expensive.
  */
@@ -99,8 +99,8 @@ function inputOf(test: PolicyTest, known: KnownAction | null): PlacedInput {
   return {
     action,
     environment: fold(action.resource.environment ?? environment),
-    // The default environment of the agent is `production`. If it counted here, every test without an environment would
-    // test a production action.
+    // The agent's default environment is `production`. The risk ignores the agent's environment, because otherwise
+    // every test without an environment would test a production action.
     isProduction: isProductionAction(action),
     agent: { id: `agent_${name}`, name, environment, runtime: 'test', status: 'active' },
     ...(test.request === undefined ? {} : { request: requestOf(test.request) }),

@@ -8,8 +8,8 @@ export type YamlItem = { readonly key: string; readonly index: number; readonly 
  * Inserts an item into a list of a YAML text. First tries a text in which all other lines stay unchanged, which
  * requires a list in block style. Then tries the whole text formatted again, with its comments. Returns the first text
  * that `isRight` accepts; null if it accepts none.
- * @param isRight Reports whether a changed text has the wanted content. May throw `validation`: for the first text, the
- * second text is then tried; for the second text, the function throws this error.
+ * @param isRight Reports whether a changed text has the wanted content. If it throws `validation` for the first text,
+ * the function tries the second text. The function passes on an error for the second text.
  */
 export function withItem(text: string, item: YamlItem, isRight: (changed: string) => boolean): string | null {
   const yaml = parseDocument(text)

@@ -135,8 +135,8 @@ type State = {
 }
 
 /**
- * Creates a scan for top-level keys such as `stream`. It passes once over the bytes, and copies only short keys and the
- * values of requested keys.
+ * Creates a scan for top-level keys such as `stream`. The scan passes once over the bytes, and copies only short keys
+ * and the values of requested keys.
  */
 export function createKeyScan(keys: readonly string[]): KeyScan {
   const state: State = {

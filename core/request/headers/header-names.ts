@@ -59,8 +59,8 @@ export const ACCOUNT_HEADERS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Header names that no other spelling may imitate. CGI-like servers do not distinguish `_` and `-`, so they read
- * `x_api_key` as `x-api-key`.
+ * Header names that no other spelling may imitate. CGI-like servers do not distinguish `_` and `-`, so such servers
+ * read `x_api_key` as `x-api-key`.
  */
 const SHADOWED = new Set([
   ...READ,

@@ -8,8 +8,8 @@ const END_HEADERS = 0x4
 const PADDED = 0x8
 const PRIORITY = 0x20
 /**
- * Maximum length of a header block in bytes, and maximum number of counts that the caller has not taken (see `take`).
- * The limits of nghttp2 for header blocks and concurrent streams are far lower.
+ * `MAX_BLOCK_BYTES`: maximum length of a header block in bytes. `MAX_UNTAKEN`: maximum number of streams whose counts
+ * the caller has not read with `take`. The limits of nghttp2 for header blocks and concurrent streams are far lower.
  */
 const MAX_BLOCK_BYTES = 1_048_576
 const MAX_UNTAKEN = 16_384
@@ -84,8 +84,8 @@ export class Http2FieldCounter {
   }
 
   /**
-   * Records the field count of a stream's header list. Ignores the second list of a stream: it contains trailers,
-   * which the gateway does not forward.
+   * Stores the number of field lines in a stream's header list. Ignores the second list of a stream: it contains
+   * trailers, which the gateway does not forward.
    */
   #endBlock(stream: number, block: Uint8Array): boolean {
     this.#block = null

@@ -27,7 +27,7 @@ export const SCAN_BOUNDS = {
   openKeyChars: 1024 * 1024,
   /** Maximum size in bytes of the texts of all kept values. */
   keptBytes: 1024 * 1024,
-  /** Maximum number of root members whose positions are recorded. */
+  /** Maximum number of root members whose positions are kept. */
   members: 256,
 } as const
 

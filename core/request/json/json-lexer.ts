@@ -26,8 +26,8 @@ export const MAX_NUMBER_BYTES = 1_024
 const NO_BYTES = new Uint8Array(0)
 
 /**
- * Tokenizes a JSON text (RFC 8259) in UTF-8. It reads up to a given byte and later continues there, even inside of a
- * string. The bytes must be valid UTF-8.
+ * Tokenizes a JSON text (RFC 8259) in UTF-8. The lexer reads up to a given byte and later continues there, even inside
+ * of a string. The bytes must be valid UTF-8.
  */
 export class JsonLexer {
   /** Offsets of the first byte of the last token, and of the byte after the token. */
@@ -108,7 +108,10 @@ export class JsonLexer {
     return TOKEN.string
   }
 
-  /** Returns the length of the escape sequence at this offset; 0 if it is invalid. It may extend beyond the slice. */
+  /**
+   * Returns the length of the escape sequence at this offset; 0 if the sequence is invalid. The sequence may extend
+   * beyond the slice.
+   */
   #escape(at: number): number {
     const byte = this.#bytes[at + 1] ?? 0
     if (byte !== LOWER_U) return ESCAPED[byte] === 1 ? 2 : 0

@@ -225,7 +225,7 @@ export class JsonScanner {
     return isTooMuch ? tooManyKeys() : null
   }
 
-  /** Returns the paths to keep at the value that begins here; null if there are none. */
+  /** Returns the paths to keep at the current value; null if there are none. */
   #pathsHere(): MemberPaths | null {
     return this.#frame === null ? this.#rootPaths : this.#frame.next
   }

@@ -64,7 +64,7 @@ type Level = {
 const NO_BYTES = new Uint8Array(0)
 const NO_RULES: Compiled = { byName: new Map(), named: [], opaque: new Set(), opaqueObjects: new Set() }
 
-/** Follows a scan through a JSON text, and records the members that match the rules. */
+/** Follows a scan through a JSON text, and collects the members that match the rules. */
 export class MemberFinder {
   found: FoundMembers[] = []
   /** Levels by depth, of which the first `#depth` are open. */
@@ -187,7 +187,10 @@ function placeOf({ parent }: Level): readonly string[] {
   return place.reverse()
 }
 
-/** Reports whether the keys from the root to the current member of the level end with the parents of the rule. */
+/**
+ * Reports whether the keys from the root to `from` end with the parent keys of the rule. A rule that begins at the root
+ * must match all of these keys.
+ */
 function endsWith(from: Level | null, { parents, isRooted }: End): boolean {
   let level = from
   for (let at = parents.length - 1; at >= 0; at--) {

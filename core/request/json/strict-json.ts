@@ -242,8 +242,8 @@ function trailing(text: string, at: number): Refusal | null {
 }
 
 /**
- * Set of keys: an array while it is short, then a `Set`. An array is cheaper for small objects; a `Set` keeps large
- * ones linear.
+ * Set of keys: an array while it is short, then a `Set`. An array is cheaper for small objects. For large objects, a
+ * `Set` keeps the time linear in the number of keys.
  */
 export type KeySet = { readonly list: string[]; set: Set<string> | null }
 

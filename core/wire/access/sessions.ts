@@ -72,15 +72,18 @@ export const AuthOptionsReply = z.object({
 /** Schema of 32 bytes as base64url. */
 const Bytes32 = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 43 characters of base64url')
 
-/** Begins a sign-in. `challenge` is the SHA-256 of a secret that the client keeps until the exchange. */
+/**
+ * Begins a sign-in. `challenge` is the SHA-256 of a secret that the client keeps until it sends the secret with the
+ * code of the sign-in (`ExchangeBody`).
+ */
 export const StartSignInBody = z.strictObject({
   challenge: Bytes32,
   loopback_port: z.int().min(1).max(65_535).optional(),
 })
 export const StartSignInReply = Ok.extend({ url: z.string() })
 /**
- * Query of the request with which the browser begins a sign-in. It may have unknown parameters, because proxies may add
- * some.
+ * Query of the request with which the browser begins a sign-in. The query may have unknown parameters, because proxies
+ * may add some.
  */
 export const BeginSignInQuery = z.looseObject({ request: z.string().min(1).max(4_000) })
 /**

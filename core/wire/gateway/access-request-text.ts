@@ -1,5 +1,6 @@
 /**
- * Returns the text that distinguishes the card of an access request from that of a held request; null for other cards.
+ * Returns the text that marks a card as one of an access request: an agent requests permission for an action, and no
+ * request is held. Returns null for the card of a held request.
  */
 export function accessRequestText({
   access_request,

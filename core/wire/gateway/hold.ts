@@ -78,8 +78,8 @@ export const HoldBody = z.object({
   requested_by_agent_text: z.string().nullable(),
   body_sha256: z.string().nullable(),
   /**
-   * Hex SHA-256 of the whole request as received by the gateway (`fingerprintText`). Older gateways do not send it, so
-   * the control plane never assigns their holds to an execution through `gateway_url`.
+   * Hex SHA-256 of the whole request as received by the gateway (`fingerprintText`). Older gateways do not send it. The
+   * control plane then never treats the held request as the execution of an action through `gateway_url`.
    */
   request_fingerprint: z.string().max(64).optional(),
   unread_body: UnreadBody.nullable().default(null),

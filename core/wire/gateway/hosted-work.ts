@@ -6,7 +6,7 @@ export const MAX_WORK_RESULTS = 50
 
 /**
  * Result of cancelling work that an agent started at a provider. `left`: the gateway did not send a cancellation,
- * because no operation cancels the work, or because it is a batch and the Gateway does not set
+ * because no operation cancels the work, or because the work is a batch and the Gateway does not set
  * `killSwitch.cancelBatches`.
  */
 export const WorkResult = z.object({
@@ -32,7 +32,7 @@ export const WorkResult = z.object({
 export const HostedWorkReport = z.object({
   /** Start time of the process. The report excludes work that an earlier process started. */
   since: z.string().max(40),
-  /** Number of work items under a kill switch whose cancellation has no result yet. */
+  /** Number of work items that a kill switch covers and whose cancellation has no result yet. */
   pending: z.int().min(0),
   /** Total number of work items that the process discarded because of its limits. */
   dropped: z.int().min(0),

@@ -19,8 +19,8 @@ export const RequiredGroupsView = z.object({
   policy: z.string().max(500),
   groups: z.array(z.string().max(300)).max(64),
   /**
-   * True if the answer of an approver counts for only one set of groups. If one set of a request is distinct, this
-   * applies to all of its sets.
+   * True if one approver counts for only one set of groups. If `distinct` is true in one set of a request, it applies
+   * to all sets of the request.
    */
   distinct: z.boolean(),
 })
@@ -111,7 +111,10 @@ export const ApprovalCard = z.object({
   object_url: z.string().nullable().optional(),
   /** True for an access request of an agent: no request is pending, and an approval alone sends nothing. */
   access_request: z.boolean().optional(),
-  /** Time until which the approval can be withdrawn, unless it is used before; null or absent if it cannot be. */
+  /**
+   * Time until which the approval can be withdrawn if it has not been used before. Null or absent if it cannot be
+   * withdrawn.
+   */
   withdrawable_until: z.string().nullable().optional(),
   /**
    * States whether a grant for later requests like this one is possible, and for which parameters. Absent on older
@@ -138,7 +141,7 @@ export const ConnectorAdd = z.strictObject({
   base_url: z.url().optional(),
   /**
    * Not in the specification: true if the upstream may have a private or loopback address, for example a self-hosted
-   * instance.
+   * server.
    */
   allow_private_addresses: z.boolean().optional(),
   /** Not in the specification: true if the credential may be sent to a plain http upstream. */
@@ -165,7 +168,10 @@ export const ApprovalRespond = z.strictObject({
   by: z.string().min(1).max(320),
   note: z.string().max(2_000).optional(),
 })
-/** Scope of a kill switch: `all`, `connector:X`, `agent:X`, `gateway:X` or a bare name. */
+/**
+ * Scope of a kill switch: `all`, `KIND:X` with the kind connector, agent, gateway, namespace, claim or pod, or a bare
+ * name.
+ */
 export const KillScope = z.string().max(300).refine(isKillScope, KILL_SCOPE_FORMS)
 export const KillSwitchSet = z.strictObject({
   active: z.boolean(),

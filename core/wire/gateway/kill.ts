@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 /**
  * Kill switch of one source. The kill switch is active until its source deactivates it, or a user deactivates the scope
- * for all sources. The effective kill state is the union of all entries.
+ * for all sources. The kill state is the union of the kill switches of all sources.
  */
 export const KillEntry = z.object({
   /**
@@ -45,7 +45,10 @@ export const KillStateMessage = z.object({
   stored: z.array(KillEntry),
   /** Kill switches that were broadcast before they were stored. They are in force until their ids are in `settled`. */
   announced: z.array(KillAnnouncement),
-  /** Ids of announced kill switches that have since been stored or deactivated. For these, `stored` alone is valid. */
+  /**
+   * Ids of announced kill switches that have since been stored or deactivated. Whether these are active is determined
+   * by `stored` alone.
+   */
   settled: z.array(z.string()),
 })
 

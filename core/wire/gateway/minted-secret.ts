@@ -1,8 +1,9 @@
 import * as z from 'zod'
 
 /**
- * State of a short-lived secret, which the control plane obtains with a stored secret and sends in place of it. From
- * `expires_at` on, the gateway refuses requests with 503 and `error`.
+ * State of a minted secret: a short-lived token that the control plane obtains with a stored secret, or a secret that
+ * it reads from a variable, a file or a command. From `expires_at` on, the gateway refuses requests with 503 and
+ * `error`.
  */
 export const MintedSecret = z.object({
   /** Serial number of the secret. Each new secret of the Connector has a higher one. */
@@ -14,13 +15,16 @@ export const MintedSecret = z.object({
   /** Field of the credential that states the source, such as `githubApp`. */
   kind: z.string().max(32).optional(),
   /**
-   * Keyed hash of the credential's specification and the stored secret. The gateway stops sending narrowed tokens with
-   * another hash.
+   * Keyed hash of the credential's specification and the stored secret. The gateway stops sending narrowed tokens that
+   * were issued under another hash.
    */
   source: z.string().max(128).optional(),
-  /** True if requests are sent with tokens that are narrowed to their actions (see `NarrowedTokenBody`). */
+  /**
+   * True if the gateway sends each request with a token that is narrowed to the actions of the request (see
+   * `NarrowedTokenBody`).
+   */
   narrow: z.boolean().optional(),
-  /** Scopes of narrowed tokens by action. Absent for tokens that have the permissions of the catalogue. */
+  /** OAuth scopes of narrowed tokens, by action. Absent for tokens that have the permissions of the catalogue. */
   scopesByAction: z
     .array(z.object({ actionPattern: z.string().max(300), scopes: z.array(z.string().max(200)).max(64) }))
     .max(64)

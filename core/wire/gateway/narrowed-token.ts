@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * Requests a token that covers no more than these actions. The gateway names actions and targets; the control plane
- * derives repositories and permissions from them, within those of the Connector.
+ * Requests a token that covers no more than these actions. The gateway names actions and their targets. The control
+ * plane derives the repositories and permissions of the token from both, and never exceeds those of the Connector.
  */
 export const NarrowedTokenBody = z.strictObject({
   connector_id: z.string().min(1).max(300),
@@ -23,7 +23,7 @@ export const NarrowedTokenBody = z.strictObject({
 })
 
 const NarrowedToken = z.object({
-  /** Id of the token in records and audit events, which is no secret. */
+  /** Id of the token in records and audit events. The id is no secret. */
   id: z.string(),
   secret: z.string(),
   /** Serial number of the Connector's secret at the time of issue. A higher number makes this token outdated. */

@@ -5,9 +5,9 @@ import { openEnum } from '../schema/open-enum.ts'
 
 /**
  * Range of sequence numbers whose records are not stored. Without `reason`, the records were never written, neither by
- * the uploading process nor by an earlier one whose journal it recovered. With `reason`, the uploader has the records,
- * but the control plane never accepts them: `refused` because they belong to another owner, `unreadable` because of an
- * invalid format. A range with `reason` is not a fault of the process.
+ * the uploading process nor by an earlier process whose journal the uploader recovered. With `reason`, the uploader has
+ * the records, but the control plane never accepts them: `refused` because they belong to another owner, `unreadable`
+ * because of an invalid format. A range with `reason` is not a fault of the process.
  */
 export const LostRange = z
   .object({
@@ -23,8 +23,9 @@ export const RecordsBody = z.object({
   lost: z.array(LostRange).max(LIMITS.lostRangesMax).default([]),
 })
 /**
- * Body of a 403 for a batch of records. It lists processes and agents that belong to another owner, and single records
- * that began after the uploader had ceased to serve their agent. A repeated upload of these records is refused again.
+ * Body of a 403 for a batch of records. The body lists processes and agents that belong to another owner, and single
+ * records that began after the uploader had ceased to serve their agent. A repeated upload of these records is refused
+ * again.
  */
 export const RecordsRefusal = z.object({
   refused: z.object({

@@ -59,7 +59,7 @@ export const SectionQuery = z.object({
 
 /**
  * Entry of a section. Receivers ignore unknown fields, except those whose paths are in `critical` (see
- * `FieldAddition`). If a receiver does not support a critical field, it denies the scope of the entry.
+ * `FieldAddition`). A receiver that does not support a critical field denies the scope of the entry.
  */
 function sectionEntry<S extends z.ZodRawShape>(shape: S) {
   return tolerant(z.object({ ...shape, critical: z.array(z.string().max(300)).max(256).optional() }))
@@ -135,7 +135,7 @@ export const PermissionEntry = sectionEntry({
   reason: z.string().nullable(),
   source: z.enum(['kubernetes', 'api', 'file']),
   managed_by: z.string().nullable(),
-  /** Name of the manifest that declares the permission, on a cluster `namespace/name`. Absent for rows of the API. */
+  /** Name of the manifest that declares the permission, on a cluster `namespace/name`. Absent if the API created it. */
   manifest: z.string().max(600).optional(),
 })
 
@@ -166,8 +166,7 @@ export const DownMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('hello'),
     /**
-     * Protocol of the control plane. Each side ignores fields of the other's messages that its own protocol does not
-     * have.
+     * Protocol of the control plane. A receiver ignores those fields of a message that its own protocol does not have.
      */
     protocol: z.number(),
     /** Version of the control plane, such as `1.2.3`. */
@@ -186,8 +185,8 @@ export const DownMessage = z.discriminatedUnion('type', [
     sections: z.record(z.string(), z.string()),
     mac: z.string(),
     /**
-     * Position of the replica's configuration in the order of states when the replica read the sections. It is not
-     * earlier than `version`.
+     * Position of the replica's configuration in the order of states at the time when the replica read the sections.
+     * The position is not earlier than that of `version`.
      */
     order: StateOrder.optional(),
   }),
@@ -207,7 +206,10 @@ export const DownMessage = z.discriminatedUnion('type', [
     action_spec: z.record(z.string(), z.unknown()),
     /** Approval of the action, for the record only. The gateway can hold the execution like any other request. */
     approval_id: z.string().nullish(),
-    /** Connector whose credential a user tests. `agent` is empty then, so that older gateways refuse the order. */
+    /**
+     * Connector whose credential a user tests. `agent` is empty then, so that older gateways refuse to execute the
+     * test.
+     */
     credential_test: z.string().nullish(),
   }),
   /** Heartbeat that extends the lease. `mac` covers `beat\n<version>\n<until>`. */
@@ -232,8 +234,8 @@ export const AckBody = z.object({
   rejected: z.object({ version: z.number().int(), error: z.string() }).optional(),
   kill_seq: z.number().int().optional(),
   /**
-   * Positions of the latest kill state and configuration in this gateway process. If the receiving replica has sent an
-   * earlier one, it reads the current one from the database.
+   * Positions of the latest kill state and configuration in this gateway process. If the state of the receiving replica
+   * is earlier, the replica reads the current state from the database.
    */
   kill_order: StateOrder.optional(),
   config_order: StateOrder.optional(),

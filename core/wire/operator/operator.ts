@@ -47,7 +47,7 @@ const PushFields = z.object({
   /** Displayed name of the manifest, such as `10-codehost.yaml` or `kubernetes Policy team/prod`. */
   managed_by: z.string(),
   resource: PushedObject,
-  /** Reasons, as full sentences, why the object is invalid. The control plane refuses the object with them. */
+  /** Reasons, as full sentences, why the object is invalid. The control plane refuses the object for these reasons. */
   problems: z.array(z.string()).max(1_000).optional(),
   /**
    * Set if the document has no readable name. `policy`: the document is a Policy. `unknown`: its kind is not readable
@@ -63,7 +63,7 @@ const PushFields = z.object({
   /** Lines of the fields in a manifest file, by path (`FieldLines`). Absent for objects of a cluster. */
   lines: z.record(z.string().max(MAX_FIELD_PATH), z.number().int()).optional(),
   /**
-   * Fields of this body that the control plane must support. If it does not support one, it refuses the object. It may
+   * Fields of this body that the control plane must support, or else it refuses the object. The control plane may
    * ignore all other unknown fields.
    */
   critical: z.array(z.string().max(300)).max(64).optional(),
@@ -78,7 +78,10 @@ export const PushBody = PushFields.overwrite((body) => {
   return { ...body, problems: [...(body.problems ?? []), problem] }
 })
 
-/** Number of connected gateway processes of the object's Gateways, and number of those with the object in force. */
+/**
+ * `total`: number of connected gateway processes of the object's Gateways. `acked`: number of those processes in which
+ * the object is in force.
+ */
 export const Acknowledged = z.object({ acked: z.number().int(), total: z.number().int() })
 
 /**

@@ -3,7 +3,7 @@ export type EntrySection = 'gateway' | 'agents' | 'connectors' | 'policies' | 'p
 
 export type FieldAddition = {
   readonly section: EntrySection
-  /** Path of the field in an entry, without list indices, such as `document.rules.window`. */
+  /** Path of the field in a section entry, without list indices, such as `document.rules.window`. */
   readonly field: string
   /**
    * Protocol that introduces the field: one more than the highest before it. Gateways of a lower protocol do not
@@ -12,7 +12,7 @@ export type FieldAddition = {
   readonly since: number
   /**
    * Effect of the field on gateways that do not support it. `ignore`: they decide as if the field were absent. `deny`:
-   * they deny the scope of the entry. A field that can tighten a decision must be `deny`.
+   * they deny the scope of the section entry. A field that can tighten a decision must be `deny`.
    */
   readonly older: 'ignore' | 'deny'
 }
