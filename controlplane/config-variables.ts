@@ -139,7 +139,7 @@ export const CONFIG_VARIABLES = {
   OWNER_LINK_OBJECT: {
     fallback: 'none',
     meaning:
-      'In a cluster: `<namespace>/<name>` of the Secret that holds the owner link (`token`, `expires-at`); needs the right to `get` the Secret',
+      'In a cluster: `<namespace>/<name>` of the Secret that holds the link with which the first owner signs up (keys `token` and `expires-at`); the control plane needs the right to `get` this Secret',
   },
   KUBE_API_URL: {
     fallback: "the cluster's own in a pod, else none",

@@ -58,7 +58,7 @@ export const PermissionSpec = z.strictObject({
         'a time such as 2030-01-31T12:00:00Z',
       )
       .optional(),
-    'Time at which a grant ends. Chaperone sets the field in Permissions of grants; in any other Permission, the field has no effect.',
+    'Time at which the Permission ends. Chaperone sets the field in a Permission that it creates for a grant (an approval of later requests); in any other Permission, the field has no effect.',
     '2030-01-31T12:00:00Z',
   ),
   maxUses: described(

@@ -62,7 +62,9 @@ function downloadNode(architecture: Architecture, folder: string): string {
   const file = join(folder, first?.filename ?? '')
   const checksum = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
   if (checksum !== NODE_PACKAGES[architecture])
-    throw new Error(`${binary} has the checksum ${checksum}, not that of scripts/release/base-layers.ts.`)
+    throw new Error(
+      `The downloaded package of ${binary} has the checksum ${checksum}, but scripts/release/base-layers.ts lists ${NODE_PACKAGES[architecture]}. Check the download, or update the list.`,
+    )
   return file
 }
 

@@ -208,12 +208,12 @@ test.each([
   [
     'env',
     { env: { name: 'SITE_TOKEN' } },
-    'spec.credential.env: exists only for manifests of one machine; in a cluster create a Secret',
+    'spec.credential.env: works only in an installation on one machine, not in a cluster; in a cluster, create a Secret',
   ],
   [
     'exec',
     { exec: { command: 'thief' } },
-    'spec.credential.exec: exists only for manifests of one machine; in a cluster create a Secret',
+    'spec.credential.exec: works only in an installation on one machine, not in a cluster; in a cluster, create a Secret',
   ],
   [
     'vault',

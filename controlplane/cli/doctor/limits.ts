@@ -66,8 +66,8 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Program that types into a shared terminal (TIOCSTI)',
-    run: 'not protected where the kernel allows TIOCSTI (sysctl dev.tty.legacy_tiocsti)',
-    captured: 'not protected where the kernel allows TIOCSTI; set the sysctl to 0',
+    run: 'not protected where the kernel lets a program type into its terminal (TIOCSTI); set the sysctl dev.tty.legacy_tiocsti to 0',
+    captured: 'the same',
   },
   {
     attacker: 'Repository that contains a data folder',

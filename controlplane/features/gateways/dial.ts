@@ -61,7 +61,7 @@ export async function checkAddress(text: string, resolve: Resolve): Promise<Gate
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     return 'it must be an http or https URL without user name and password'
   const checked = await checkedAddresses(hostOf(url), 'private', (host) => resolveInTime(resolve, host))
-  if (!checked.ok) return `${url.hostname} is ${checked.address}, ${checked.refusal.why}`
+  if (!checked.ok) return `${url.hostname} resolves to ${checked.address}, ${checked.refusal.why}`
   if (checked.addresses.length === 0) return `the name ${url.hostname} does not resolve`
   return { url, addresses: checked.addresses }
 }

@@ -22,7 +22,8 @@ export function uploadReader(
   }
 }
 
-const UNREAD_FORM = 'a form that is too long to be read and may contain tools and URLs'
+const UNREAD_FORM =
+  'a form that is too long for the gateway to read and may contain tools that the provider runs or URLs that it fetches'
 
 /**
  * Creates an upload reader. A body beyond the size limit (`bytes` null) may cause any provider-side act. The reader

@@ -111,7 +111,7 @@ export const NO_LOCAL_SOURCES: LocalSourceRules = { isAllowed: false, fileDirs: 
  * of the control plane or run commands in it.
  */
 export const NOT_IN_CLUSTER =
-  'exists only for manifests of one machine; in a cluster create a Secret, and name it in secretRef'
+  'works only in an installation on one machine, not in a cluster; in a cluster, create a Secret and name it in secretRef'
 
 type Origin = { readonly source: string; readonly namespace: string; readonly rules: LocalSourceRules }
 

@@ -173,7 +173,8 @@ function projectedTokens(volume: Volume, path: string, gateway: InjectGateway): 
       {
         field,
         problem: 'the volume has a token for the Kubernetes API, which the Gateway does not allow for agents',
-        change: 'set the audience of the token, or set spec.agents.allowServiceAccountToken on the Gateway',
+        change:
+          'set the audience of the token to a service other than the Kubernetes API, or set spec.agents.allowServiceAccountToken on the Gateway',
       },
     ]
   })

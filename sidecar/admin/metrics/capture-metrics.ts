@@ -16,7 +16,7 @@ export function writeCapture(out: Exposition, { state, isBypassDetected }: Captu
   out.family(
     'svc_capture_state',
     'gauge',
-    '1 for the present state of the traffic capture. In the state none, there are no redirect rules.',
+    '1 for the present state of the traffic capture. In the state "none", there are no redirect rules.',
   )
   for (const each of STATES)
     out.sample('svc_capture_state', labelText({ state: each }), +(each === (state ?? 'none')))

@@ -160,14 +160,17 @@ test('a failure of the source is its error, is not cached, and has no secret in 
 test.each([
   ['not due yet', 60_000],
   ['due', -1],
-])('while the credential of the Connector cannot be minted and the next attempt is %s, no token is requested', async (_, dueInMs) => {
-  await storeMintFailure(db, {
-    claimed: await claimed(),
-    ...{ connectorId: 'con', sourceHash: hash, error: 'The source refused.', rotated: null, dueInMs },
-  })
-  expect(await get()).toEqual({ outcome: 'unavailable', reason: 'The source refused.' })
-  expect(requests).toEqual([])
-})
+])(
+  'while the credential of the Connector cannot be minted and the next attempt is %s, no token is requested',
+  async (_, dueInMs) => {
+    await storeMintFailure(db, {
+      claimed: await claimed(),
+      ...{ connectorId: 'con', sourceHash: hash, error: 'The source refused.', rotated: null, dueInMs },
+    })
+    expect(await get()).toEqual({ outcome: 'unavailable', reason: 'The source refused.' })
+    expect(requests).toEqual([])
+  },
+)
 
 test('a token of less than 1 s is a failure', async () => {
   answer = () => ({ secret: 'short', lifetimeMs: 900, scope: [] })

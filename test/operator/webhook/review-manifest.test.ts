@@ -58,7 +58,7 @@ test.each([
   ['exec', { exec: { command: 'gh', args: ['auth', 'token'] } }],
 ])('a Connector with the source %s of one machine is refused with the step to take', (source, credential) => {
   expect(refusal('Connector', { type: 'codehost', credential })).toBe(
-    `spec.credential.${source}: exists only for manifests of one machine; in a cluster create a Secret, and name it in secretRef`,
+    `spec.credential.${source}: works only in an installation on one machine, not in a cluster; in a cluster, create a Secret and name it in secretRef`,
   )
   expect(
     refusal('Connector', { type: 'codehost', credential: { file: { path: '/mnt/team/token' } } }),

@@ -57,7 +57,7 @@ async function tooLate(q: Query, row: ActionRow): Promise<Error> {
     error: 'Too late to cancel',
     detail:
       row.status === 'allowed'
-        ? 'The decision token was used, so the action is in progress or completed.'
+        ? 'The decision token was used, so the action is in progress or completed and cannot be cancelled.'
         : 'The approval has ended. Read the action request again.',
   })
 }
