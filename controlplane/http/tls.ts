@@ -73,7 +73,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
     keepFresh(server) {
       const present = (found: ServerCertificate) =>
         server.setSecureContext({ ...found, ...clientCaOptions(clientCa) })
-      // When the certificate and the key do not match, because the files are being replaced, they are read again at
+      // The certificate and the key do not match while the files are being replaced. Both files are then read again at
       // the next interval.
       const renew = async () => {
         const found = await next()
@@ -91,7 +91,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
         present(certificate)
         forHosts = contextForHosts(certificateForHosts, clientCa)
       }
-      // After an error the last valid certificate stays in use. The next interval reads the file again.
+      // After an error the last valid certificate stays in use. The files are read again at the next interval.
       const failed = (error: unknown) => log.error({ err: error }, 'certificate not renewed')
       const timers = [setInterval(() => void renew().catch(failed), checkMs).unref()]
       if (readClientCa !== null)

@@ -68,8 +68,7 @@ export type HubDeps = {
 }
 
 /**
- * Identity of the process that opened a stream. `syncKey`, from the row of the gateway, signs the messages to the
- * process.
+ * Identity of the process that opened a stream. `syncKey`: key of the gateway, which signs the messages to the process.
  */
 export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
   /** Name of the only agent that a sidecar serves; null for a gateway process. */

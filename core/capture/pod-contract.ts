@@ -167,7 +167,10 @@ export const TOKEN_TTL_S = 3_600
 export const ANNOTATIONS = {
   gateway: 'chaperone.dev/gateway',
   agent: 'chaperone.dev/agent',
-  /** Summary of the injection, written by the injector. A second admission of the same pod then changes nothing. */
+  /**
+   * Summary of the injection, written by the injector. If a pod has this annotation, another admission of the pod
+   * changes nothing.
+   */
   injected: 'chaperone.dev/injected',
   proxyUid: 'chaperone.dev/proxy-uid',
   /**
@@ -177,13 +180,14 @@ export const ANNOTATIONS = {
   bypassPossible: 'chaperone.dev/bypass-possible',
 } as const
 /**
- * Label of namespaces and pods. On a namespace, `enabled` governs annotated pods and `required` governs every pod. On
- * a governed pod, the injector sets it to `injected`.
+ * Label of namespaces and pods. In a namespace with the value `enabled`, the injector adds a sidecar to annotated pods;
+ * with the value `required`, to every pod. The injector labels each such pod with the value `injected`.
  */
 export const INJECT_LABEL = 'chaperone.dev/inject'
 /**
- * Label of a governed pod that states how its traffic reaches the sidecar: `Transparent`, or with `interception:
- * proxyEnv` `Cooperative` or `IsolatedByNetworkPolicy`.
+ * Label of a pod with a sidecar that states how the traffic of the pod reaches the sidecar. `Transparent` states
+ * redirected connections. `Cooperative` and `IsolatedByNetworkPolicy` state proxy variables (`interception: proxyEnv`);
+ * `IsolatedByNetworkPolicy` also states that a NetworkPolicy isolates the pod.
  */
 export const LAYER_LABEL = 'chaperone.dev/layer'
 /**

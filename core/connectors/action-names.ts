@@ -98,9 +98,9 @@ export function unknownConnectorWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about an action pattern that would match in a deny rule but never matches in an allow rule; null if
- * there is no warning. Allow rules compare names in exact letter case, and a wildcard such as `codehost.unm*` allows no
- * unmapped action. `declared`: action names that Connectors declare in `spec.actions`.
+ * Returns a warning about an action pattern that never matches in an allow rule, although the same pattern would match
+ * in a deny rule; null if there is no warning. Allow rules compare names in exact letter case, and a wildcard such as
+ * `codehost.unm*` allows no unmapped action. `declared`: action names that Connectors declare in `spec.actions`.
  */
 export function idleAllowWarning(text: string, declared: readonly string[] = []): string | null {
   const pattern = parsePattern(text)

@@ -99,7 +99,7 @@ const CLASSIFIER: RowClassifier = {
       return path === null ? { tries: [rest(), gitOverHttp()], path: request } : { tries: [rest()], path }
     }
     const path = stripPrefix(request, restPrefixes(base.segments))
-    // Outside the prefix, a self-hosted instance serves git and web pages, not REST.
+    // Outside of the path prefixes of REST, a self-hosted instance serves git and web pages.
     if (path === null) return { tries: [gitOverHttp()], path: request }
     return { tries: [rest()], path }
   },

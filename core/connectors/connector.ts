@@ -40,9 +40,9 @@ export type BodyView =
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /** `bytes`: the body, if it was read whole. `acts`: acts of the provider that `readUpload` found in it. */
+  /** `bytes`: the body, if all of it was read. `acts`: acts of the provider that `readUpload` found in the body. */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
-  /** First bytes of a body. `commits`: commits of a push in them, if the classification needs any (`HeadReader`). */
+  /** First bytes of a body. `commits`: the commits in these bytes if the body is a push; null if none are needed. */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**
    * A body with the media type of JSON that is not JSON. The body causes no action, except on MCP: there the action is
@@ -119,7 +119,7 @@ export type Row = {
   readonly permissions?: readonly string[]
 }
 
-/** Facts about an action name. `method` and `template` are present if a row describes the action. */
+/** Properties of an action name. `method` and `template` are present if a row describes the action. */
 export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
   Partial<
     Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative' | 'permissions'>
@@ -266,7 +266,7 @@ export type Connector<Name extends string = string> = {
    * force, so that the first request does not wait. A process without such a Connector never loads the tables.
    */
   prepare?(): void
-  /** Names that the provider compares without case. Default: all facts are compared exactly. */
+  /** Rules by which the provider compares names. Default: all values are compared exactly. */
   readonly names?: NameRules
   /** Look-ups at the provider that complete an action before its decision. */
   readonly lookUps?: LookUps

@@ -30,7 +30,7 @@ export type EventFormat = {
 
 export type ErrorObject = Readonly<Record<string, unknown>>
 
-/** A held request, with the facts that select its event format. */
+/** A held request, with the actions, the configuration and the body that select its event format. */
 export type HeldRequest = {
   readonly request: CanonicalRequest
   readonly actions: readonly Action[]

@@ -8,8 +8,8 @@ import type { UserRow } from './rows.ts'
 import { insertUser, setPasswordHash, type UserInput, updateUser } from './store.ts'
 
 /*
- * The functions of this file change accounts of users of the identity provider, in the transaction of the sign-in or of
- * the confirmation. Each function records its audit event.
+ * The functions of this file change accounts of users of the identity provider. They run in the transaction of a
+ * sign-in, or of a later check whether the provider still confirms the user. Each function records its audit event.
  */
 
 const PROVIDER: Actor = systemActor('identity-provider')
@@ -65,7 +65,9 @@ export async function changeProviderAccess(q: Query, user: UserRow, to: Provider
   return changed
 }
 
-/** Ends the sessions of a user whom the provider no longer confirms. */
+/**
+ * Ends the sessions of a user whom the identity provider no longer confirms, for example after it deleted the account.
+ */
 export async function endProviderAccess(
   q: Query,
   { orgId, userId, reason }: { readonly orgId: string; readonly userId: string; readonly reason: string },

@@ -12,8 +12,8 @@ export type AckBarriers = {
   /** Sends the kill state to every connected process. The returned barrier counts the acknowledgements. */
   broadcast(): AckBarrier
   /**
-   * Sends the kill state to one process, with a new sequence number. `settled`: ids of announcements that the message
-   * lists as settled, in addition to those that the kill state lists.
+   * Sends the kill state to one process, with a new sequence number. `settled`: ids of announcements that were stored
+   * or lifted. The message lists these ids in addition to those in the kill state.
    */
   send(peer: Peer, settled?: readonly string[]): void
   /**

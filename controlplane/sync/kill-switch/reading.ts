@@ -7,7 +7,7 @@ import type { EpochRaiser } from '../epoch-raiser.ts'
 export type KillReading = {
   readonly stored: StoredKills
   /**
-   * Kill switches that the last read returned and that the database has lost since, because it returned to an
+   * Kill switches that the previous read returned and that the database has lost, because the database returned to an
    * earlier state.
    */
   readonly lost: readonly KillEntry[]

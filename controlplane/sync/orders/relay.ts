@@ -134,8 +134,9 @@ export class OrderRelay implements AsyncDisposable {
 
   async #fetchResult(orderId: string): Promise<void> {
     const processId = this.#hub.orders.processOf(orderId)
-    // Ignores the result of an order that this replica neither sent to a process nor offered. The replica that sent
-    // the order takes the result of the process. The replica that offered the order takes the result passed on to it.
+    // Ignores the result of an order that this replica neither sent to a process nor offered to other replicas. The
+    // replica that sent the order to a process takes the result of the process. The replica that offered the order
+    // takes the result that the other replica stored for it (`PASSED_ON`).
     if (processId === undefined && !this.#offered.has(orderId)) return
     const result = await takeResult(this.#db, orderId, processId ?? PASSED_ON)
     if (result === undefined) return

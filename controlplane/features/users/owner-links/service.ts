@@ -45,7 +45,10 @@ export type OwnerLinks = {
   redeem(user: UserPrincipal, token: string): Promise<void>
 }
 
-/** Creates the service for owner links. The token of a link is random, for one use, and valid for an hour. */
+/**
+ * Creates the service for owner links. An owner link makes its user the first owner. The token of a link is random, for
+ * one use, and valid for an hour.
+ */
 export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLinks {
   const note = (q: Query, actor: Actor, change: string) =>
     recordEvent(q, { orgId, actor, type: 'settings.updated', details: { change } })
