@@ -58,7 +58,8 @@ export class GreetingAdmission implements Disposable {
 
   /**
    * Resolves when the refused streams should have connected: at once without a storm, and after `MAX_DEFERRAL_MS` at
-   * the latest. The reply to a request for a section waits for it, because kill states and heartbeats are more urgent.
+   * the latest. The reply to a request for a section waits for this promise, because kill states and heartbeats are
+   * more urgent.
    */
   settled(): Promise<void> {
     const untilFree = this.#reservedUntil + JITTER_MS - this.#deps.clock.monotonicMs()

@@ -112,7 +112,7 @@ const CLASSIFIER: RowClassifier = {
 
 /**
  * Returns the REST rows for a request to a domain other than the host of the base URL, because the domain may be
- * another name of the same instance. Null if the base URL has no path, or the request's path is not below it.
+ * another name of the same self-hosted server. Null if the base URL has no path, or the request's path is not below it.
  */
 function otherNameSurface(
   request: CanonicalRequest,

@@ -164,8 +164,8 @@ export type OutboundEdit = {
 /**
  * Contract of a connector type (spec 4.1: Name, Domains, ParseAction, InjectCredentials). Its functions are pure: no
  * I/O, no clock; equal inputs give equal results. A new type has a `name` of `[a-z0-9_]+`, its action types begin with
- * the name and a dot, and it is an entry of `BUILT_IN` in `registry.ts`. The schemas, the custom resource definitions,
- * the command line, the dashboard and the documentation follow from that list.
+ * the name and a dot, and `BUILT_IN` in `registry.ts` contains it. The schemas, the custom resource definitions, the
+ * command line, the dashboard and the documentation are derived from `BUILT_IN`.
  *
  * - `parseAction` receives an unambiguous request: segments decoded once, no dot or empty segments. It returns
  *   `<name>.unmapped.<method>` (`unmappedAction`) for unknown requests, never a narrower name. It never throws; for an

@@ -14,7 +14,10 @@ import { insertUser, setPasswordHash, type UserInput, updateUser } from './store
 
 const PROVIDER: Actor = systemActor('identity-provider')
 
-/** Identity at the provider. `issuer`: URL of the provider. */
+/**
+ * Identity of a user at the identity provider. `issuer`: URL of the provider. `subject`: id of the user at the
+ * provider.
+ */
 export type AccountIdentity = { readonly issuer: string; readonly subject: string }
 
 /** Creates the account of a user. Returns undefined when an account with the e-mail address exists. */
@@ -53,7 +56,7 @@ export async function linkProviderUser(
 
 export type ProviderAccess = Pick<UserRow, 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
 
-/** Changes the access of a user. A change of the role also revokes the approver keys. */
+/** Changes the roles, namespaces and groups of a user. A change of the highest role also revokes the approver keys. */
 export async function changeProviderAccess(q: Query, user: UserRow, to: ProviderAccess): Promise<UserRow> {
   const { id: userId, orgId, email, role, groups, namespaces, lowerRoles } = user
   const changed = await updateUser(q, userId, to)

@@ -99,7 +99,7 @@ export async function hasOtherOwner(
   return onlyRow(rows).some
 }
 
-/** Lists the approver groups of active users with a role in the namespaces. */
+/** Lists the approver groups of the active users who have a role in at least one namespace of the query's caller. */
 export async function listGroupsIn(q: ScopedQuery): Promise<ReadonlySet<string>> {
   const rows = await q.rows<{ name: string }>(
     [],

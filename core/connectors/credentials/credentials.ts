@@ -233,7 +233,7 @@ function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody 
 }
 
 /**
- * Adds the connector's credential, which replaces a header of the same name. Throws `upstream_failed` for a secret
+ * Adds the connector's credential, which replaces a header of the same name. Throws `upstream_failed` for a credential
  * that is invalid in a header.
  */
 export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthScheme): void {
@@ -272,8 +272,8 @@ function credentialValue(secret: string, scheme: Exclude<AuthScheme, { type: 'no
 }
 
 /**
- * Returns the trimmed secret (files often end with a newline). Throws `upstream_failed` for an empty secret, and for
- * characters outside of printable ASCII: a line break could inject a header.
+ * Returns the trimmed credential (files often end with a newline). Throws `upstream_failed` for an empty credential,
+ * and for characters outside of printable ASCII: a line break could inject a header.
  */
 function checkSecret(secret: string): string {
   const trimmed = secret.trim()
@@ -285,7 +285,10 @@ function checkSecret(secret: string): string {
   return trimmed
 }
 
-/** Returns `user:password`. Without a configured user name, the secret is the whole pair, or a key sent as the user. */
+/**
+ * Returns `user:password`. Without a configured user name, the credential is the whole pair, or a key that is sent as
+ * the user name.
+ */
 function basicPair(secret: string, username: string | undefined): string {
   if (username !== undefined) return `${username}:${secret}`
   return secret.includes(':') ? secret : `${secret}:`

@@ -35,7 +35,7 @@ export type OwnerLinks = {
   check(token: string | undefined): Promise<CheckedOwnerToken | null>
   /**
    * Returns whether the token entitles its user to become an owner. If so, deletes all links. Must be called in the
-   * transaction that gives the role.
+   * transaction that gives the user the role owner.
    */
   use(q: Query, checked: CheckedOwnerToken | null): Promise<boolean>
   /**
