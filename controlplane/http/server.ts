@@ -104,9 +104,9 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
 
 /**
  * Returns the maximum size of the header fields in bytes. Browsers share cookies between the ports of a host. On
- * loopback, a server on another port could therefore set as many cookies as a browser stores (180 of 4 KiB) and lock
- * users out, so the maximum on loopback exceeds the size of these cookies. On other hosts, a lower maximum protects
- * the memory.
+ * loopback, a server on another port can therefore set as many cookies as a browser stores (180 of 4 KiB). The maximum
+ * on loopback exceeds the size of these cookies, so that such a server cannot lock users out. On other hosts, a lower
+ * maximum protects the memory.
  */
 function maxHeaderBytes(listenHost: string): number {
   return isLoopback(listenHost) ? 1024 * 1024 : 64 * 1024

@@ -130,8 +130,8 @@ export function clientCaOptions(clientCa: readonly string[] | null) {
 }
 
 /**
- * Returns a function that returns the current certificate. An issued certificate is renewed by the clock and not by a timer
- * of days, because timers do not advance while a machine is suspended.
+ * Returns a function that returns the current certificate. The function compares the age of an issued certificate with
+ * the clock. A timer of days would not be reliable, because timers do not advance while a machine is suspended.
  */
 function certificates(
   config: TlsConfig,

@@ -71,9 +71,9 @@ export function unknownActionWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about a text that matches no known action name, although a policy condition compares the text with
- * an action name (with its beginning if `isBeginning` is true). Returns null if there is no warning. Conditions compare
- * exactly and treat `*` as a character.
+ * Returns a warning about a text that a policy condition compares with action names, if the text equals no known action
+ * name; null if there is no warning. `isBeginning`: the condition compares the text with the beginning of the names.
+ * Conditions compare exactly and treat `*` as a character.
  */
 export function comparedActionWarning(text: string, isBeginning: boolean): string | null {
   const unknown = unknownActionWarning(isBeginning ? `${text}*` : text)

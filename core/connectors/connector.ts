@@ -99,15 +99,17 @@ export type Row = {
   readonly hints?: Readonly<Record<string, boolean>>
   /** True if the body is a file, alone or in a multipart form, and therefore contributes no parameters. */
   readonly bodyIsContent?: boolean
-  /** The body may be a file, alone or in a form. The gateway can hold the request without reading its body. */
+  /**
+   * Set if the body may be a file, alone or in a form. The gateway can hold such a request without reading its body.
+   */
   readonly bodies?: 'opaque'
   /** True if the provider serves the operation without a credential, so that the gateway adds none. */
   readonly isAnonymous?: boolean
   /** True if the API accepts bodies larger than `LIMITS.modelBodyBytes` for this operation. */
   readonly isLong?: boolean
   /**
-   * True if the row is an older or alternative address of an operation that another row names, or the same operation on
-   * a resource of another kind of owner.
+   * True if another row describes the same operation, at a newer address or for a resource of another kind of owner.
+   * This row then has the older or alternative address.
    */
   readonly isAlternative?: boolean
   /** Effect classes that a Connector declares for the row. The classes of built-in rows are in `effects.ts`. */
@@ -190,9 +192,9 @@ export type Connector<Name extends string = string> = {
   /** Reports whether the body may contain further actions. If so, the gateway reads the body before the decision. */
   bodyMayAct?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /**
-   * Returns the members, as paths (see `scanJson`), that classify and describe a request whose JSON body is always
-   * scanned to the end before the decision. The body view `json` then contains only these members. Null for other
-   * requests.
+   * Returns the paths (see `scanJson`) of the members that classify and describe a request. The JSON body of such a
+   * request is always scanned to the end before the decision, and the body view `json` contains only these members.
+   * Null for a request whose body is not scanned in this way.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
   /**

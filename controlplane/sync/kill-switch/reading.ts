@@ -14,9 +14,9 @@ export type KillReading = {
 }
 
 /**
- * Reads the stored kill state. When the state is earlier than the last read state, the database has lost commits, by
- * a failover to a lagging standby or a restored backup. Such a state is valid only in a new epoch. Rejects when no
- * epoch can be begun.
+ * Reads the stored kill state. When the state is earlier than the last read state, the database has lost commits,
+ * through a failover to a lagging standby or the restoration of a backup. Such a state is valid only in a new epoch.
+ * Rejects when no epoch can be begun.
  */
 export async function readKillState(
   { db, raiseEpoch }: { readonly db: Query; readonly raiseEpoch: EpochRaiser },

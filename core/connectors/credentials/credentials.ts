@@ -156,9 +156,10 @@ export type BodyStripping =
   | Refusal
 
 /**
- * Selects the treatment of a body. If the API accepts its key in the body, JSON, forms and multipart forms are read. A
- * body without a media type, of a text type, with a Content-Encoding or not in UTF-8 is refused, because the API may
- * read the body as a form. Other bodies and file uploads (`contentPaths`) are forwarded unread.
+ * Selects the treatment of a body. For an API that accepts its key in the body, the gateway reads JSON, forms and
+ * multipart forms. The gateway refuses a body without a media type or of a text type, because the API may read it as a
+ * form. The gateway also refuses JSON and forms with a Content-Encoding or not in UTF-8. Other bodies and file uploads
+ * (`contentPaths`) are forwarded unread.
  */
 export function bodyStripping(request: CanonicalRequest, { carriers }: Connector): BodyStripping {
   if (carriers.bodyFields.length === 0) return STREAM
