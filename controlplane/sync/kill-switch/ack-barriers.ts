@@ -17,7 +17,7 @@ export type AckBarriers = {
    */
   send(peer: Peer, settled?: readonly string[]): void
   /**
-   * Sends the kill state again to processes that must receive other kill switches than before, because they now serve
+   * Sends the kill state again to each process whose set of kill switches has changed, because the process now serves
    * other agents.
    */
   resend(): void

@@ -99,7 +99,7 @@ export function entriesFor(entries: readonly KillEntry[], gatewayName: string): 
 }
 
 /**
- * Returns the name of a kill state as one gateway receives it. Every replica that reads the same state computes the
+ * Returns the name of the kill state that one gateway receives. Every replica that reads the same state computes the
  * same name. The name is a hash that covers `since`, because a kill switch that is lifted and activated again needs a
  * new acknowledgement.
  */
