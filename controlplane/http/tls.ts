@@ -14,7 +14,7 @@ import {
 
 /** Certificate of an HTTPS server, and CAs of its client certificates. Both are renewed while the server runs. */
 export type Tls = {
-  /** The certificate of new connections. */
+  /** Certificate that the server presents on new connections. */
   readonly certificate: ServerCertificate
   /** CAs of client certificates, PEM. Null when the server requests no client certificates. */
   readonly clientCa: readonly string[] | null

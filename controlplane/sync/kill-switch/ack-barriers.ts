@@ -27,7 +27,10 @@ export type AckBarriers = {
 }
 
 export type AckBarriersDeps = {
-  /** Returns a function that returns the kill state for each process, as of the call of `views`. */
+  /**
+   * Returns a function that returns the kill state for each process. The function uses the state at the time at which
+   * `views` was called.
+   */
   readonly views: () => KillViews
   readonly peerRegistry: PeerRegistry
   readonly processRegistry: Pick<ProcessRegistry, 'elsewhere' | 'awayCount'>

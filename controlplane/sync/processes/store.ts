@@ -118,7 +118,7 @@ export type KnownProcess = {
   readonly killState: string | null
   /** Seconds since the process connected. */
   readonly connectedS: number
-  /** Seconds since the last report of its replica. */
+  /** Seconds since the replica of the process last reported. */
   readonly silentS: number
   /**
    * Seconds since the process disconnected, or since the last report of its unresponsive replica. Null while the

@@ -25,8 +25,7 @@ export function mintedFields(
   const found = minted.get(row.id)
   const source = sourceHash(keyring, row.spec.credential, stored)
   const stated = { kind: mintedKind(row), source, ...narrowing(row) }
-  // A minted credential is no longer sent after the specification or the stored credential from which it was minted
-  // changed.
+  // Once the specification or the stored credential changes, a credential that was minted from it is no longer sent.
   if (found === undefined || found.sourceHash !== source)
     return { secret: null, minted: { serial: 0, expires_at: null, error: null, ...stated } }
   const { secret: sealed, serial, expiresAt, error } = found

@@ -88,8 +88,8 @@ function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[
 /**
  * Returns one action for each reference of a push. A new reference is `branch.create` (with `tag.create` or
  * `ref.create` outside refs/heads), a deleted one `branch.delete`, as over REST. An update is `git.push` if the sent
- * commits lead back to the old object id, else `git.force_push`: an update without a proof counts as losing commits. A
- * push without references only announces a later push.
+ * commits prove that the old commit is an ancestor of the new one, else `git.force_push`, because the update may lose
+ * commits. A push without references only announces a later push.
  */
 export function namePush(body: Head, push: Action, config: ConnectorConfig): Classification {
   const head = readPushHead(body.bytes)
