@@ -108,8 +108,8 @@ export type Row = {
   /** True if the API accepts bodies larger than `LIMITS.modelBodyBytes` for this operation. */
   readonly isLong?: boolean
   /**
-   * True if another row describes the same operation, at a newer address or for a resource of another kind of owner.
-   * This row then has the older or alternative address.
+   * True if another row describes the operation at its main address. This row describes the operation at an older or
+   * alternative address, or for another kind of owner of the resource.
    */
   readonly isAlternative?: boolean
   /** Effect classes that a Connector declares for the row. The classes of built-in rows are in `effects.ts`. */
