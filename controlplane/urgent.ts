@@ -1,8 +1,8 @@
 import { ChaperoneError } from '../core/errors.ts'
 
 /**
- * Time limit in milliseconds for authenticating a caller that activates a kill switch, by the database or the API
- * server. This time is a part of the 2 s within which the response must be sent.
+ * Time limit in milliseconds within which the database or the API server must authenticate a caller that activates a
+ * kill switch. This time is a part of the 2 s within which the response must be sent.
  */
 export const URGENT_MS = 600
 

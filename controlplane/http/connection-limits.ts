@@ -25,8 +25,8 @@ export type ConnectionLimitOptions = {
    */
   readonly maxPerPrincipal: number
   /**
-   * Maximum number of connections of one gateway outside pods. The processes of a gateway share one token, and each
-   * process opens up to 17 connections.
+   * Maximum number of connections of one gateway outside pods. The processes of a gateway share one token. Each process
+   * opens up to 25 connections: a stream, and 8 connections in each of three pools.
    */
   readonly maxPerGateway: number
 }

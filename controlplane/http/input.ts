@@ -6,7 +6,8 @@ import { knownFields } from '../../core/schema/known-fields.ts'
 import { unstorableIn } from '../../core/storable.ts'
 
 /**
- * Parses input by a schema. Throws `validation`. Its `details` has the form `path: message; path: message` (spec 7).
+ * Parses input by a schema. Throws `validation`; the `details` of the error have the form `path: message; path:
+ * message` (spec 7).
  */
 export function parseInput<S extends z.ZodType>(
   schema: S | undefined,

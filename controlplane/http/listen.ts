@@ -41,8 +41,8 @@ const HTTP_SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true }
 const LOOPBACK = '127.0.0.1'
 /**
  * Maximum number of connections that wait to be accepted. The default of Node, 511, is too low: after a restart, the
- * gateways of a fleet open more connections at once, and a connection beyond the limit is opened only seconds later,
- * when its client repeats the SYN packet. With a higher limit, probes would wait too long behind the connections of
+ * gateways of a fleet open more connections at once. A connection beyond the limit is opened only seconds later, when
+ * its client repeats the SYN packet. With a higher limit, probes would wait too long behind the connections of
  * gateways.
  */
 const BACKLOG = 1_024

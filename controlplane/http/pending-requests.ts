@@ -3,8 +3,8 @@ import { ChaperoneError } from '../../core/errors.ts'
 
 /**
  * Limits the pending requests of a connection. Node parses pipelined requests without a limit, so one connection could
- * exhaust the memory. The unauthenticated connections of one network share a further limit; above it, each connection
- * can have only one pending request.
+ * exhaust the memory. The unauthenticated connections of one network (an IPv4 address or an IPv6 /64 prefix) also share
+ * a limit. When this limit is reached, each connection can have only one pending request.
  */
 export type PendingRequests = {
   /**

@@ -26,7 +26,7 @@ export type SidecarPrincipal = {
   /** Namespace of the pod. */
   readonly namespace: string
   readonly agent: { readonly id: string; readonly name: string }
-  /** Key that signs messages to the sidecar as long as the sidecar uses this token. */
+  /** Key that signs the messages to the sidecar until the token of the sidecar is rotated. */
   readonly syncKey: Uint8Array
   /** SHA-256 of the token in hex. A changed value shows that the token was rotated. */
   readonly tokenId: string
@@ -137,8 +137,8 @@ export type Route = {
    */
   readonly admits?: readonly Restriction[]
   /**
-   * True for a route that creates users or credentials which can answer approvals. If approvals require a session,
-   * such a route refuses the machine token even before an owner exists. Otherwise, a program with the token could
+   * True for a route that creates users or credentials which can answer approvals. If approvals require a session, such
+   * a route refuses the token of the CLI even before an owner exists. Otherwise, a program that reads this token could
    * create a user before the owner registers.
    */
   readonly givesAccess?: boolean

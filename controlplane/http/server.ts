@@ -104,9 +104,9 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
 
 /**
  * Returns the maximum size of the header fields in bytes. Browsers share cookies between the ports of a host. On
- * loopback, a server on another port could therefore set as many cookies as a browser stores (180 of 4 KiB) and lock
- * users out, so the maximum on loopback exceeds the size of these cookies. On other hosts, a lower maximum protects
- * the memory.
+ * loopback, a server on another port can therefore set as many cookies as a browser stores (180 of 4 KiB). The maximum
+ * on loopback exceeds the size of these cookies, so that such a server cannot lock users out. On other hosts, a lower
+ * maximum protects the memory.
  */
 function maxHeaderBytes(listenHost: string): number {
   return isLoopback(listenHost) ? 1024 * 1024 : 64 * 1024
@@ -215,8 +215,8 @@ function readJsonOnly(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, given, done) => {
     const bytes = Buffer.isBuffer(given) ? given : Buffer.from(given)
     if (bytes.length === 0) return done(null, undefined)
-    // Rejects invalid UTF-8. A decoder would replace invalid bytes, so the decision would apply to another text than
-    // the text that was sent.
+    // Rejects invalid UTF-8. A decoder would replace the invalid bytes, so the decision would apply to a text that
+    // differs from the sent text.
     if (!isUtf8(bytes)) {
       return done(validationError(['body: is not valid UTF-8']))
     }
@@ -252,8 +252,8 @@ function rawOf(request: FastifyRequest, reply: FastifyReply): RouteInput<never, 
 function errorSender(log: FastifyBaseLogger) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const failure = asChaperoneError(error)
-    // Refused streams (`overloaded`) are not logged: when many streams are refused at once, the lines would
-    // cost more than the streams. The hub of the streams logs one line for all of them.
+    // Refused streams (`overloaded`) are not logged. When many streams are refused at once, writing the log lines would
+    // cost more than refusing the streams. The hub logs one line for all of them.
     if (failure.status >= 500 && failure.code !== 'overloaded')
       log.error({ err: error, request_id: request.id }, 'request failed')
     const { retryAfterS } = failure.options

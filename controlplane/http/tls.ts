@@ -14,7 +14,7 @@ import {
 
 /** Certificate of an HTTPS server, and CAs of its client certificates. Both are renewed while the server runs. */
 export type Tls = {
-  /** The certificate of new connections. */
+  /** Certificate that the server presents on new connections. */
   readonly certificate: ServerCertificate
   /** CAs of client certificates, PEM. Null when the server requests no client certificates. */
   readonly clientCa: readonly string[] | null
@@ -73,7 +73,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
     keepFresh(server) {
       const present = (found: ServerCertificate) =>
         server.setSecureContext({ ...found, ...clientCaOptions(clientCa) })
-      // When the certificate and the key do not match, because the files are being replaced, they are read again at
+      // The certificate and the key do not match while the files are being replaced. Both files are then read again at
       // the next interval.
       const renew = async () => {
         const found = await next()
@@ -91,7 +91,7 @@ export async function openTls(config: TlsConfig, deps: OpenTlsDeps): Promise<Tls
         present(certificate)
         forHosts = contextForHosts(certificateForHosts, clientCa)
       }
-      // After an error the last valid certificate stays in use. The next interval reads the file again.
+      // After an error the last valid certificate stays in use. The files are read again at the next interval.
       const failed = (error: unknown) => log.error({ err: error }, 'certificate not renewed')
       const timers = [setInterval(() => void renew().catch(failed), checkMs).unref()]
       if (readClientCa !== null)
@@ -130,8 +130,8 @@ export function clientCaOptions(clientCa: readonly string[] | null) {
 }
 
 /**
- * Returns a function that returns the current certificate. An issued certificate is renewed by the clock and not by a timer
- * of days, because timers do not advance while a machine is suspended.
+ * Returns a function that returns the current certificate. The function compares the age of an issued certificate with
+ * the clock. A timer of days would not be reliable, because timers do not advance while a machine is suspended.
  */
 function certificates(
   config: TlsConfig,

@@ -5,7 +5,7 @@ export type Freshness = {
   /** Runs a database read. The age of the result counts from the start of the read. */
   read<T>(what: string, work: () => Promise<T>): Promise<T>
   /**
-   * Returns whether the last successful read of every kind began less than 10 s ago; false before the first
+   * Returns whether, for each kind of state, the last successful read began less than 10 s ago; false before the first
    * read. When the result is false, this replica may have missed a change by another replica.
    */
   isFresh(): boolean

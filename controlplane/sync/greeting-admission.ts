@@ -14,8 +14,8 @@ export type GreetingAdmissionDeps = {
 /** Streams per second that one replica admits. 5,000 streams take 20 s. */
 const PER_SECOND = 250
 /**
- * Longest `Retry-After` in milliseconds. A restart, this wait and the jitter of the gateway together stay below the 30
- * s after which a gateway without heartbeats refuses high-risk actions.
+ * Longest `Retry-After` in milliseconds. A gateway without heartbeats refuses high-risk actions after 30 s. The
+ * duration of a restart, this wait and the jitter of the gateway together are shorter.
  */
 const MAX_WAIT_MS = 20_000
 /** A gateway adds up to a second of jitter to `Retry-After`, which has whole seconds. */
@@ -58,7 +58,8 @@ export class GreetingAdmission implements Disposable {
 
   /**
    * Resolves when the refused streams should have connected: at once without a storm, and after `MAX_DEFERRAL_MS` at
-   * the latest. The reply to a request for a section waits for it, because kill states and heartbeats are more urgent.
+   * the latest. The reply to a request for a section waits for this promise, because kill states and heartbeats are
+   * more urgent.
    */
   settled(): Promise<void> {
     const untilFree = this.#reservedUntil + JITTER_MS - this.#deps.clock.monotonicMs()

@@ -68,8 +68,8 @@ export type HubDeps = {
 }
 
 /**
- * Identity of the process that opened a stream. `syncKey`, from the row of the gateway, signs the messages to the
- * process.
+ * Identity of the process that opened a stream. `syncKey`: key that signs the messages to the process (see
+ * `syncKeyOf`).
  */
 export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncKey'> & {
   /** Name of the only agent that a sidecar serves; null for a gateway process. */
@@ -80,7 +80,7 @@ export type StreamOwner = Pick<Peer, 'gatewayId' | 'name' | 'processId' | 'syncK
 }
 
 /**
- * Holds one stream per gateway process and sends the state of the control plane on it. Tracks the
+ * Holds one stream for each gateway process, and sends the state of the control plane on each stream. Tracks the
  * acknowledgements of processes.
  */
 export type Hub = AsyncDisposable & {

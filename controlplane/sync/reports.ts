@@ -21,7 +21,10 @@ export type ReportsDeps = {
  */
 const MAX_ERROR = 2_000
 
-/** Applies a message of a process that is connected to this replica, and reports the change to other replicas. */
+/**
+ * Applies a message of a process that is connected to this replica. Reports an acknowledgement of the kill state to
+ * other replicas.
+ */
 export function applyMessage(peer: Peer, message: ProcessMessage, deps: ReportsDeps): void {
   peer.lastSeenMs = deps.clock.nowMs()
   if (message.kind === 'ack') applyAck(peer, message.body, deps)

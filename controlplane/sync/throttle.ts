@@ -14,9 +14,9 @@ export type ThrottleDeps = {
 const PAUSE_FACTOR = 4
 
 /**
- * Runs work soon after a request, with pauses between the runs, until disposed. A request after a pause runs
- * the work at once. Requests during a run or the pause after it cause one run at the end of the pause. When
- * many processes connect at once, one run therefore covers many of them.
+ * Runs work on request, with a pause after each run, until disposed. A request outside of a run and its pause runs the
+ * work at once. All requests during a run or its pause cause one run at the end of the pause. When many processes
+ * connect at once, one run therefore covers many of them.
  */
 export class Throttle implements Disposable {
   readonly #deps: ThrottleDeps

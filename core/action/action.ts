@@ -20,8 +20,9 @@ export type Parameters = Readonly<Record<string, unknown>>
 
 /**
  * Action that the provider performs on behalf of the request. `kind` is the last part of the action's type. `reaches`
- * is the host that the provider connects to. It is `unreadable` if servers could disagree about the host, `unread` if
- * the host is in a part of the request that the gateway does not read, and null if the request names no host.
+ * is the host that the provider connects to, or one of three other values. `unreadable`: servers could disagree about
+ * the host. `unread`: the host is in a part of the request that the gateway does not read. Null: the request names no
+ * host.
  */
 export type ProviderSideEffect = {
   readonly kind: string

@@ -17,8 +17,8 @@ export type ClientTrust = {
 export type JavaTrustStore = { readonly file: string; readonly password: string }
 
 /**
- * Environment variables that replace the trusted roots of a client. They name the bundle, because it also contains the
- * public roots.
+ * Environment variables that replace the trusted roots of a client. The value of these variables is the bundle, because
+ * the bundle also contains the public roots.
  */
 const BUNDLE_VARIABLES = [
   'SSL_CERT_FILE',

@@ -4,8 +4,8 @@ import type { Snapshot } from '../snapshot/snapshot.ts'
 
 /**
  * How the DNS listener treats a name. `governed`: a connector, `egress.allowedHosts` or `egress.tcp` lists the name.
- * `open`: no entry lists the name, but the gateway allows unlisted hosts, so an existing name is resolved. `unknown`:
- * the listener does not answer the name.
+ * `open`: none of these lists the name, but the gateway allows unlisted hosts, so an existing name is resolved.
+ * `unknown`: the listener does not resolve the name.
  */
 export type NameOwner = 'governed' | 'open' | 'unknown'
 

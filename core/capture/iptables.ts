@@ -22,8 +22,8 @@ export function iptablesRules(uid: string): string {
 }
 
 /**
- * Returns the rules for `ip6tables-legacy-restore`, which close IPv6: gVisor does not deliver redirected connections
- * there.
+ * Returns the rules for `ip6tables-legacy-restore`. The rules close IPv6, because gVisor does not deliver redirected
+ * IPv6 connections.
  */
 export function ip6tablesRules(): string {
   return table('filter', 'DROP', ['-o lo -j ACCEPT'])
@@ -48,11 +48,11 @@ function natOutput(uid: string): readonly string[] {
 }
 
 /**
- * Returns the rules that restrict egress. They drop packets of the proxy to its own listeners, because the proxy must
- * not continue a redirected flow of the agent (as in the nftables rules). Without conntrack, TCP packets from ports up
- * to `LAST_SERVER_PORT` count as answers of the agent's servers. The agent cannot use this exception for its own
- * connections, because the table `nat` redirects every connection that the agent opens, from any port, before this
- * table applies.
+ * Returns the rules that restrict egress. The rules drop packets of the proxy to the proxy's own listeners, so that the
+ * proxy cannot continue a redirected flow of the agent (as in the nftables rules). Without conntrack, TCP packets from
+ * ports up to `LAST_SERVER_PORT` count as answers of the agent's servers. The agent cannot use this exception for its
+ * own connections, because the table `nat` redirects every connection that the agent opens, from any port, before the
+ * table `filter` applies.
  */
 function filterOutput(uid: string): readonly string[] {
   const own = `-m owner --uid-owner ${uid}`
@@ -77,10 +77,10 @@ function table(name: 'nat' | 'filter', output: 'ACCEPT' | 'DROP', rules: readonl
 }
 
 /**
- * Returns the program of the rule setter under gVisor, for `/bin/sh FILE UID`. The kubelet shows its last output as the
- * termination message. The program closes IPv6 first, if the kernel supports it. The default lock file of iptables
- * cannot be created on a read-only root file system, and gVisor locks no devices such as /dev/null, so the file of the
- * program is the lock.
+ * Returns the program of the rule setter under gVisor, for `/bin/sh FILE UID`. The kubelet shows the last output of the
+ * program as the termination message. The program closes IPv6 first, if the kernel supports it. The program's own file
+ * is the lock file of iptables. The default lock file cannot be created on a read-only root file system, and gVisor
+ * locks no devices such as /dev/null.
  */
 export function iptablesScript(): string {
   return [

@@ -66,15 +66,16 @@ export const READINESS_REASON = '/ready?reason'
 /** Paths of the kubelet's probes on `POD_PORTS.health`. */
 export const HEALTH_PATHS = {
   /**
-   * Path of the startup probe. It returns 200 once the listeners accept, the capture is proven, the trust folder is
-   * written, and a first snapshot is applied. Unless the Gateway sets `startOnlyWithRules`, it also returns 200 without
-   * a snapshot after 30 s. The agent's containers start after that.
+   * Path of the startup probe. The path returns 200 once the listeners accept, the capture is proven, the trust folder
+   * is written, and a first snapshot is applied. Unless the Gateway sets `startOnlyWithRules`, the path also returns
+   * 200 without a snapshot after 30 s. The agent's containers start after the first status 200.
    */
   started: '/started',
-  /** Path of the readiness probe. It returns 200 while the gateway can decide requests and the capture works. */
+  /** Path of the readiness probe. The path returns 200 while the gateway can decide requests and the capture works. */
   ready: '/ready',
   /**
-   * Path of the liveness probe. It returns 200 as long as the event loop runs, regardless of the state of the gateway.
+   * Path of the liveness probe. The path returns 200 as long as the event loop runs, regardless of the state of the
+   * gateway.
    */
   live: '/live',
 } as const
@@ -153,8 +154,8 @@ export const PROXY_ENV = {
 } as const
 
 /**
- * Environment variables of the Node runtime. They are set explicitly so that variables of the image have no effect.
- * Each thread of the pool costs memory.
+ * Environment variables of the Node runtime. They are set explicitly so that variables of the image have no effect. The
+ * thread pool is small, because each of its threads costs memory.
  */
 export const RUNTIME_ENV = { NODE_OPTIONS: '', ...GATEWAY_MALLOC, UV_THREADPOOL_SIZE: '2' } as const
 
@@ -167,7 +168,10 @@ export const TOKEN_TTL_S = 3_600
 export const ANNOTATIONS = {
   gateway: 'chaperone.dev/gateway',
   agent: 'chaperone.dev/agent',
-  /** Summary of the injection, written by the injector. A second admission of the same pod then changes nothing. */
+  /**
+   * Summary of the injection, written by the injector. If a pod has this annotation, another admission of the pod
+   * changes nothing.
+   */
   injected: 'chaperone.dev/injected',
   proxyUid: 'chaperone.dev/proxy-uid',
   /**
@@ -177,13 +181,14 @@ export const ANNOTATIONS = {
   bypassPossible: 'chaperone.dev/bypass-possible',
 } as const
 /**
- * Label of namespaces and pods. On a namespace, `enabled` governs annotated pods and `required` governs every pod. On
- * a governed pod, the injector sets it to `injected`.
+ * Label of namespaces and pods. In a namespace with the value `enabled`, the injector adds a sidecar to annotated pods;
+ * with the value `required`, to every pod. The injector labels each such pod with the value `injected`.
  */
 export const INJECT_LABEL = 'chaperone.dev/inject'
 /**
- * Label of a governed pod that states how its traffic reaches the sidecar: `Transparent`, or with `interception:
- * proxyEnv` `Cooperative` or `IsolatedByNetworkPolicy`.
+ * Label of a pod with a sidecar that states how the traffic of the pod reaches the sidecar. `Transparent` states
+ * redirected connections. `Cooperative` and `IsolatedByNetworkPolicy` state proxy variables (`interception: proxyEnv`);
+ * `IsolatedByNetworkPolicy` also states that a NetworkPolicy isolates the pod.
  */
 export const LAYER_LABEL = 'chaperone.dev/layer'
 /**

@@ -61,11 +61,11 @@ function natOutput(uid: string, isExempt: boolean): readonly string[] {
 
 /**
  * Returns the rules that restrict egress. A redirected packet still carries its original output device, so loopback
- * addresses are listed in addition to the loopback device. Conntrack fixes the destination of a flow at its first
- * packet, and applies it for minutes to all packets with the same addresses and ports, whoever sends them. Therefore
- * the proxy must not continue a redirected flow of the agent, and the agent must not continue a flow of the proxy. A
- * closed socket has no uid any more, so the rules match the agent's flows explicitly instead of accepting the proxy's
- * flows.
+ * addresses are listed in addition to the loopback device. Conntrack records the destination of a flow at the first
+ * packet of the flow. For minutes, conntrack applies this destination to all packets with the same addresses and ports,
+ * from any sender. Therefore the proxy must not continue a redirected flow of the agent, and the agent must not
+ * continue a flow of the proxy. A closed socket has no uid any more, so the rules match the agent's flows explicitly
+ * instead of accepting the proxy's flows.
  */
 function filterOutput(uid: string, isExempt: boolean, adminPorts: readonly number[]): readonly string[] {
   const others = isExempt ? `meta skuid != ${uid} ` : ''

@@ -17,9 +17,9 @@ export const SOCKET_TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as co
 /**
  * Returns the destinations that clients passed to connect(), from the tables' texts, in one pass for all clients. The
  * tables show each socket from its owner's view, with the destination before a redirect. The result is null for a
- * client that the tables do not contain, or that several sockets match. A closed connection of the same port
- * (TIME_WAIT) does not count as such a socket: the kernel reuses a port for another destination while the closed
- * connection is still in the table.
+ * client whose socket the tables do not contain, and for a client that several sockets match. A closed connection of
+ * the same port (TIME_WAIT) is ignored if the client has an open socket: the kernel reuses a port for another
+ * destination while the closed connection is still in the table.
  */
 export function destinationsIn(
   tables: readonly string[],

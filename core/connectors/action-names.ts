@@ -71,9 +71,9 @@ export function unknownActionWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about a text that matches no known action name, although a policy condition compares the text with
- * an action name (with its beginning if `isBeginning` is true). Returns null if there is no warning. Conditions compare
- * exactly and treat `*` as a character.
+ * Returns a warning about a text that a policy condition compares with action names, if the text equals no known action
+ * name; null if there is no warning. `isBeginning`: the condition compares the text with the beginning of the names.
+ * Conditions compare exactly and treat `*` as a character.
  */
 export function comparedActionWarning(text: string, isBeginning: boolean): string | null {
   const unknown = unknownActionWarning(isBeginning ? `${text}*` : text)
@@ -98,9 +98,9 @@ export function unknownConnectorWarning(text: string): string | null {
 }
 
 /**
- * Returns a warning about an action pattern that would match in a deny rule but never matches in an allow rule; null if
- * there is no warning. Allow rules compare names in exact letter case, and a wildcard such as `codehost.unm*` allows no
- * unmapped action. `declared`: action names that Connectors declare in `spec.actions`.
+ * Returns a warning about an action pattern that never matches in an allow rule, although the same pattern would match
+ * in a deny rule; null if there is no warning. Allow rules compare names in exact letter case, and a wildcard such as
+ * `codehost.unm*` allows no unmapped action. `declared`: action names that Connectors declare in `spec.actions`.
  */
 export function idleAllowWarning(text: string, declared: readonly string[] = []): string | null {
   const pattern = parsePattern(text)

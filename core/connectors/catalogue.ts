@@ -4,8 +4,8 @@ import type { CatalogueRow, Connector } from './connector.ts'
 import { BUILT_IN } from './registry.ts'
 
 /**
- * All action names of the connector types, with their facts. Access rules, policy tests and actions submitted by name
- * use them.
+ * All action names of the connector types, with the effect, risk and hints of each action. Access rules, policy tests
+ * and actions submitted by name use this catalogue.
  */
 export type Catalogue = {
   /** Connector types in registration order. */

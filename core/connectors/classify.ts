@@ -93,8 +93,8 @@ export function overridableBody(
 const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE'] as const
 
 /**
- * Returns the possible actions of a POST whose server may use another method from the body; null if the classification
- * refuses one of the other methods.
+ * Returns the possible actions of a POST whose body may name another method for the server to use. Null if the request
+ * would be refused with one of these methods.
  */
 export function overriddenActions(
   bound: BoundConnector,
@@ -120,8 +120,8 @@ export function nameSeen(
 
 /**
  * Classifies a WebSocket upgrade. A server without WebSocket support at this path executes the request as a plain GET,
- * and some GET rows are writes, so these actions are added. Reads are not added, because the gateway does not forward
- * their response.
+ * and some GET rows are not reads. The actions of these rows are added. Reads are not added, because the gateway does
+ * not forward their response.
  */
 function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
   const socket = nameMessageSocket(bound, request)

@@ -99,7 +99,7 @@ const CLASSIFIER: RowClassifier = {
       return path === null ? { tries: [rest(), gitOverHttp()], path: request } : { tries: [rest()], path }
     }
     const path = stripPrefix(request, restPrefixes(base.segments))
-    // Outside the prefix, a self-hosted instance serves git and web pages, not REST.
+    // Outside of the path prefixes of REST, a self-hosted instance serves git and web pages.
     if (path === null) return { tries: [gitOverHttp()], path: request }
     return { tries: [rest()], path }
   },
@@ -112,7 +112,7 @@ const CLASSIFIER: RowClassifier = {
 
 /**
  * Returns the REST rows for a request to a domain other than the host of the base URL, because the domain may be
- * another name of the same instance. Null if the base URL has no path, or the request's path is not below it.
+ * another name of the same self-hosted server. Null if the base URL has no path, or the request's path is not below it.
  */
 function otherNameSurface(
   request: CanonicalRequest,

@@ -40,9 +40,9 @@ export type BodyView =
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /** `bytes`: the body, if it was read whole. `acts`: acts of the provider that `readUpload` found in it. */
+  /** `bytes`: the body, if all of it was read. `acts`: acts of the provider that `readUpload` found in the body. */
   | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
-  /** First bytes of a body. `commits`: commits of a push in them, if the classification needs any (`HeadReader`). */
+  /** First bytes of a body. `commits`: the commits in these bytes if the body is a push; null if none are needed. */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**
    * A body with the media type of JSON that is not JSON. The body causes no action, except on MCP: there the action is
@@ -99,15 +99,17 @@ export type Row = {
   readonly hints?: Readonly<Record<string, boolean>>
   /** True if the body is a file, alone or in a multipart form, and therefore contributes no parameters. */
   readonly bodyIsContent?: boolean
-  /** The body may be a file, alone or in a form. The gateway can hold the request without reading its body. */
+  /**
+   * Set if the body may be a file, alone or in a form. The gateway can hold such a request without reading its body.
+   */
   readonly bodies?: 'opaque'
   /** True if the provider serves the operation without a credential, so that the gateway adds none. */
   readonly isAnonymous?: boolean
   /** True if the API accepts bodies larger than `LIMITS.modelBodyBytes` for this operation. */
   readonly isLong?: boolean
   /**
-   * True if the row is an older or alternative address of an operation that another row names, or the same operation on
-   * a resource of another kind of owner.
+   * True if another row describes the operation at its main address. This row describes the operation at an older or
+   * alternative address, or for another kind of owner of the resource.
    */
   readonly isAlternative?: boolean
   /** Effect classes that a Connector declares for the row. The classes of built-in rows are in `effects.ts`. */
@@ -119,7 +121,7 @@ export type Row = {
   readonly permissions?: readonly string[]
 }
 
-/** Facts about an action name. `method` and `template` are present if a row describes the action. */
+/** Properties of an action name. `method` and `template` are present if a row describes the action. */
 export type CatalogueRow = Pick<Row, 'type' | 'effect' | 'risk'> &
   Partial<
     Pick<Row, 'method' | 'template' | 'hints' | 'parameters' | 'bodies' | 'isAlternative' | 'permissions'>
@@ -164,8 +166,8 @@ export type OutboundEdit = {
 /**
  * Contract of a connector type (spec 4.1: Name, Domains, ParseAction, InjectCredentials). Its functions are pure: no
  * I/O, no clock; equal inputs give equal results. A new type has a `name` of `[a-z0-9_]+`, its action types begin with
- * the name and a dot, and it is an entry of `BUILT_IN` in `registry.ts`. The schemas, the custom resource definitions,
- * the command line, the dashboard and the documentation follow from that list.
+ * the name and a dot, and `BUILT_IN` in `registry.ts` contains it. The schemas, the custom resource definitions, the
+ * command line, the dashboard and the documentation are derived from `BUILT_IN`.
  *
  * - `parseAction` receives an unambiguous request: segments decoded once, no dot or empty segments. It returns
  *   `<name>.unmapped.<method>` (`unmappedAction`) for unknown requests, never a narrower name. It never throws; for an
@@ -190,9 +192,9 @@ export type Connector<Name extends string = string> = {
   /** Reports whether the body may contain further actions. If so, the gateway reads the body before the decision. */
   bodyMayAct?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /**
-   * Returns the members, as paths (see `scanJson`), that classify and describe a request whose JSON body is always
-   * scanned to the end before the decision. The body view `json` then contains only these members. Null for other
-   * requests.
+   * Returns the paths (see `scanJson`) of the members that classify and describe a request. The JSON body of such a
+   * request is always scanned to the end before the decision, and the body view `json` contains only these members.
+   * Null for a request whose body is not scanned in this way.
    */
   scannedMembers?(request: CanonicalRequest, config: ConnectorConfig): readonly string[] | null
   /**
@@ -266,7 +268,7 @@ export type Connector<Name extends string = string> = {
    * force, so that the first request does not wait. A process without such a Connector never loads the tables.
    */
   prepare?(): void
-  /** Names that the provider compares without case. Default: all facts are compared exactly. */
+  /** Rules by which the provider compares names. Default: all values are compared exactly. */
   readonly names?: NameRules
   /** Look-ups at the provider that complete an action before its decision. */
   readonly lookUps?: LookUps

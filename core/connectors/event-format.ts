@@ -3,8 +3,9 @@ import type { CanonicalRequest } from '../request/canonical.ts'
 import type { ConnectorConfig } from './connector.ts'
 
 /**
- * Format of server-sent events for the clients of one API. The gateway writes them while the request is held, and when
- * the stream ends without a response of the upstream. All texts end with a line end, events with a blank line.
+ * Format of server-sent events for the clients of one API. The gateway writes the events while the request is held, and
+ * when the stream ends without a response of the upstream. Each text ends with a line end, each event with a blank
+ * line.
  */
 export type EventFormat = {
   /** Text that keeps the connection alive while no event is sent. Clients ignore this text. */
@@ -30,7 +31,7 @@ export type EventFormat = {
 
 export type ErrorObject = Readonly<Record<string, unknown>>
 
-/** A held request, with the facts that select its event format. */
+/** A held request, with the actions, the configuration and the body that select its event format. */
 export type HeldRequest = {
   readonly request: CanonicalRequest
   readonly actions: readonly Action[]

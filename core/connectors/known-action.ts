@@ -9,8 +9,9 @@ import type { BoundConnector } from './registry.ts'
 const TOOLS = 'mcp.tools.'
 
 /**
- * Returns the facts about the action type of a submission: from the catalogue, else from the actions that the agent's
- * connectors declare, else from the form of the name (MCP tools, unmapped requests). Returns null for an unknown type.
+ * Returns the effect and the risk of a submitted action by its type: from the catalogue, else from the actions that the
+ * agent's connectors declare, else from the form of the name (MCP tools, unmapped requests). Returns null for an
+ * unknown type.
  */
 export function knownByName(
   type: string,

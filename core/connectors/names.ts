@@ -8,8 +8,8 @@ import type { Parameters, Resource } from '../action/action.ts'
 export type NameKind = 'name' | 'repository' | 'branch'
 
 /**
- * Names that a provider compares without case. All other facts are compared exactly. `parameters`: keys of parameters
- * at any depth.
+ * Rules for names that a provider compares without case. All other values are compared exactly. `parameters`: keys of
+ * parameters at any depth.
  */
 export type NameRules = {
   readonly target: NameKind

@@ -37,8 +37,8 @@ const CLASSIFIER: RowClassifier = {
 }
 
 /**
- * Sets high risk on an action whose parameters request secrets in the response, and the hint `financial_impact` on an
- * action that moves money to another account.
+ * Sets high risk on an action whose parameters request secret properties in the response. Sets the hint
+ * `financial_impact` on an action that moves money to another account.
  */
 function withFields(named: Classification): Classification {
   if (isRefusal(named)) return named

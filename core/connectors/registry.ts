@@ -67,13 +67,13 @@ export function connectorTitle(type: string): string {
   return title.endsWith(`(${type})`) ? title : `${title} (${type})`
 }
 
-/** Rules by which providers compare names, by connector type. Types without an entry compare every fact exactly. */
+/** Rules by which providers compare names, by connector type. Without an entry, all values are compared exactly. */
 export const NAME_RULES: ReadonlyMap<string, NameRules> = new Map(
   BUILT_IN.flatMap(({ name, names }: Connector) => (names === undefined ? [] : [[name, names] as const])),
 )
 
 /**
- * Returns the rules by which the provider of a connector type compares names; null if every fact is compared exactly.
+ * Returns the rules by which the provider of a connector type compares names; null if all values are compared exactly.
  * The type may be in any letter case, as in deny patterns.
  */
 export function nameRulesOf(connectorType: string): NameRules | null {

@@ -3,7 +3,7 @@ import { covers, hasRole, RIGHTS, type Right, type Role, reachOf } from '../../.
 import type { UserPrincipal } from '../../http/auth/authenticate.ts'
 import type { UserRow } from './rows.ts'
 
-/** A role with the namespaces in which it counts; null means every namespace. */
+/** A role, and the namespaces for which a user has the role; null means every namespace. */
 export type GivenRole = { readonly role: Role; readonly namespaces: readonly string[] | null }
 
 /** Returns all roles of a user, the highest role first. */
@@ -12,9 +12,9 @@ export function rolesOf({ role, namespaces, lowerRoles }: UserRow): readonly Giv
 }
 
 /**
- * Throws `forbidden` for a cluster caller that assigns a role but lacks a right of this role in one of its
- * namespaces. Throws `not_ready` when the API server does not answer. Does nothing for a caller with a role
- * in Chaperone, because other functions check such callers.
+ * Throws `forbidden` when a user of the Kubernetes cluster assigns a role but lacks a right of this role in a namespace
+ * of the assignment. Throws `not_ready` when the API server does not answer. Does nothing for a caller with a role in
+ * Chaperone, because other functions check such callers.
  */
 export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly GivenRole[]): Promise<void> {
   for (const { role, namespaces } of given) {
@@ -31,8 +31,8 @@ export async function refuseMoreThanOwn(by: UserPrincipal, given: readonly Given
 }
 
 /**
- * Throws `forbidden` for a cluster caller that adds a user to an approver group but lacks the right to answer approvals
- * in a namespace in which the user may answer them.
+ * Throws `forbidden` when a caller from the Kubernetes cluster adds `user` to an approver group, but lacks the right to
+ * answer approvals in a namespace in which `user` may answer them.
  */
 export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): Promise<void> {
   const answering = rolesOf(user).filter(({ role }) => hasRole(role, RIGHTS['approvals/answer'].role))
@@ -44,7 +44,10 @@ export async function refuseGroupsBeyondOwn(by: UserPrincipal, user: UserRow): P
       )
 }
 
-/** Returns the rights that a cluster caller lacks. Returns none for a caller with a role in Chaperone. */
+/**
+ * Returns the rights that a caller from the Kubernetes cluster lacks. Returns none for a caller with a role in
+ * Chaperone.
+ */
 async function missingRights(
   { clusterRights }: UserPrincipal,
   rights: readonly Right[],
@@ -60,8 +63,8 @@ async function missingRights(
 }
 
 /**
- * Returns the rights of a role, except the rights on approver keys. An approver key belongs to an account, and cluster
- * callers have no account.
+ * Returns the rights of a role, except the rights on approver keys. An approver key belongs to an account, and users of
+ * the Kubernetes cluster have no account.
  */
 function rightsOfRole(role: Role): readonly Right[] {
   const all = Object.keys(RIGHTS) as readonly Right[]

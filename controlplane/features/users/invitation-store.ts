@@ -21,7 +21,7 @@ export type PendingInvitation = Invitation & {
   readonly expiresAt: Date
 }
 
-/** Lists the invitations that are neither used nor expired, newest first. */
+/** Lists up to 500 invitations that are neither used nor expired, newest first. */
 export async function listInvitations(q: Query): Promise<readonly PendingInvitation[]> {
   const { rows } = await q.query<PendingInvitation>(
     `select id, email, role, invited_by as "invitedBy", created_at as "createdAt", expires_at as "expiresAt"

@@ -8,13 +8,16 @@ import type { UserRow } from './rows.ts'
 import { insertUser, setPasswordHash, type UserInput, updateUser } from './store.ts'
 
 /*
- * The functions of this file change accounts of users of the identity provider, in the transaction of the sign-in or of
- * the confirmation. Each function records its audit event.
+ * The functions of this file change accounts of users of the identity provider. They run in the transaction of a
+ * sign-in, or of a later check whether the provider still confirms the user. Each function records its audit event.
  */
 
 const PROVIDER: Actor = systemActor('identity-provider')
 
-/** Identity at the provider. `issuer`: URL of the provider. */
+/**
+ * Identity of a user at the identity provider. `issuer`: URL of the provider. `subject`: id of the user at the
+ * provider.
+ */
 export type AccountIdentity = { readonly issuer: string; readonly subject: string }
 
 /** Creates the account of a user. Returns undefined when an account with the e-mail address exists. */
@@ -53,7 +56,7 @@ export async function linkProviderUser(
 
 export type ProviderAccess = Pick<UserRow, 'role' | 'groups' | 'namespaces' | 'lowerRoles'>
 
-/** Changes the access of a user. A change of the role also revokes the approver keys. */
+/** Changes the roles, namespaces and groups of a user. A change of the highest role also revokes the approver keys. */
 export async function changeProviderAccess(q: Query, user: UserRow, to: ProviderAccess): Promise<UserRow> {
   const { id: userId, orgId, email, role, groups, namespaces, lowerRoles } = user
   const changed = await updateUser(q, userId, to)
@@ -65,7 +68,9 @@ export async function changeProviderAccess(q: Query, user: UserRow, to: Provider
   return changed
 }
 
-/** Ends the sessions of a user whom the provider no longer confirms. */
+/**
+ * Ends the sessions of a user whom the identity provider no longer confirms, for example after it deleted the account.
+ */
 export async function endProviderAccess(
   q: Query,
   { orgId, userId, reason }: { readonly orgId: string; readonly userId: string; readonly reason: string },

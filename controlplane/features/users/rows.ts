@@ -39,7 +39,9 @@ export async function getUser(q: Query, id: string): Promise<UserRow | undefined
   return rows[0]
 }
 
-/** Serialises changes of roles, status and keys over all replicas, until the transaction ends. */
+/**
+ * Serialises changes of the roles, status and approver keys of users until the transaction ends, also between replicas.
+ */
 export async function lockUserChanges(q: Query): Promise<void> {
   await q.query('select pg_advisory_xact_lock(hashtext($1))', ['chaperone user changes'])
 }
@@ -97,7 +99,7 @@ export async function hasOtherOwner(
   return onlyRow(rows).some
 }
 
-/** Lists the approver groups of active users with a role in the namespaces. */
+/** Lists the approver groups of the active users who have a role in at least one namespace of the query's caller. */
 export async function listGroupsIn(q: ScopedQuery): Promise<ReadonlySet<string>> {
   const rows = await q.rows<{ name: string }>(
     [],
@@ -116,7 +118,10 @@ export async function listGroups(q: Query): Promise<ReadonlySet<string>> {
   return new Set(rows.map((row) => row.name))
 }
 
-/** Returns the active users with an unexpired key of this prefix. The caller must compare the hash of each key. */
+/**
+ * Returns the active users with an unexpired approver key that begins with `prefix`. The caller must compare the hash
+ * of each returned key.
+ */
 export async function findUserKeys(
   q: Query,
   prefix: string,

@@ -171,7 +171,8 @@ function endKeys(
 }
 
 /**
- * Throws for a user of the identity provider, because the next confirmation by the provider would revert the change.
+ * Throws `conflict` for a user of the identity provider. The provider determines the role and the groups of such a
+ * user, so the next check with the provider would revert the change.
  */
 async function refuseProviderUser(q: Query, { id, email }: UserRow): Promise<void> {
   if ((await findIdentityOf(q, id)) === undefined) return
@@ -196,8 +197,8 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
 }
 
 /**
- * Throws for a cluster caller when the user has changed since the caller's rights were checked against the rights of
- * the user. `seen`: the user at the time of this check.
+ * Throws `conflict` for a caller from the Kubernetes cluster if the roles or groups of the changed user are no longer
+ * those against which the rights of the caller were checked. `seen`: the changed user at the time of this check.
  */
 function refuseChanged(
   { clusterRights }: UserPrincipal,
@@ -214,7 +215,7 @@ function refuseChanged(
  */
 async function stillAllowed(q: Query, by: UserPrincipal): Promise<UserPrincipal> {
   await lockUserChanges(q)
-  // The route has already checked the right of a cluster caller by a SubjectAccessReview.
+  // The route has already checked the right of a user of the Kubernetes cluster by a SubjectAccessReview.
   if (by.via === 'admin_token' || by.via === 'cluster') return by
   const user = await getUser(q, by.userId)
   const isActive = user?.status === 'active' && (await identityState(q, user.id)) !== 'ended'
@@ -242,8 +243,8 @@ async function note(
 }
 
 /**
- * Returns the error for a change that only some owners may make. An owner can receive this error too, because
- * such a change has conditions besides the role.
+ * Returns the error for a change that requires the role owner. An owner also receives this error for a change that no
+ * owner may make, such as the suspension of an owner.
  */
 function ownerGuard({ role }: Pick<UserPrincipal, 'role'>, detail: string): ChaperoneError {
   return new ChaperoneError('forbidden', { detail, extra: { required_role: 'owner', your_role: role } })

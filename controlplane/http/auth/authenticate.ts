@@ -32,8 +32,8 @@ export type ClusterCallers = {
 }
 
 /**
- * Authenticates callers by a secret. Each method resolves to undefined for an invalid secret and for an inactive
- * caller.
+ * Authenticates callers by a session, a key or a token. Each method resolves to undefined for an invalid credential and
+ * for an inactive caller.
  */
 export type Identify = {
   /**

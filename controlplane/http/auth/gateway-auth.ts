@@ -25,8 +25,8 @@ type KnownGateway = { readonly id: string; readonly name: string } & Pick<Gatewa
 export type PodPrincipal = SidecarPrincipal & { readonly gatewayId: string; readonly gatewayName: string }
 
 /**
- * Authenticates a pod by its token. Returns undefined for a token that belongs to no pod. When the operator
- * has not reported the pod, rejects with `not_ready`, and after some time with `forbidden`.
+ * Authenticates a pod by its token. Returns undefined for a token that belongs to no pod. For a pod that the operator
+ * has not reported, rejects with `not_ready` for 30 s, and afterwards with `forbidden`.
  */
 export type IdentifyPod = (token: string, from: TokenPresenter) => Promise<PodPrincipal | undefined>
 

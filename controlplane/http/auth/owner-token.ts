@@ -24,8 +24,8 @@ export type BreakGlass = {
 
 export type OwnerTokenDeps = {
   /**
-   * Resolves to whether the admin token is read-only, because approvals require a session. `givesAccess`: value of
-   * the field `givesAccess` of the route.
+   * Resolves to true if the admin token is read-only. The token is read-only while approvals require a session.
+   * `givesAccess`: value of the field `givesAccess` of the route.
    */
   readonly isTokenRestricted: (givesAccess: boolean) => Promise<boolean>
   /** State of the owner's token; null outside a cluster. */

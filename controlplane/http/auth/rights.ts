@@ -16,8 +16,8 @@ type User = Extract<Principal, { kind: 'user' }>
 const NOWHERE: Namespaces = new Set()
 
 /**
- * Returns whether a role in some namespaces gives the right in all namespaces. This is so for the rights on approver
- * keys, because a key answers approvals only in the namespaces of its user.
+ * Returns true for a right that a user has in all namespaces although the role counts in some namespaces only. These
+ * are the rights on approver keys, because a key answers approvals only in the namespaces of its user.
  */
 function isUnlimited(right: Right): boolean {
   return partsOfRight(right).resource === 'approverkeys'

@@ -12,12 +12,12 @@ export type AckBarriers = {
   /** Sends the kill state to every connected process. The returned barrier counts the acknowledgements. */
   broadcast(): AckBarrier
   /**
-   * Sends the kill state to one process, with a new sequence number. `settled`: ids of announcements that the message
-   * lists as settled, in addition to those that the kill state lists.
+   * Sends the kill state to one process, with a new sequence number. `settled`: ids of announcements that were stored
+   * or lifted. The message lists these ids in addition to those in the kill state.
    */
   send(peer: Peer, settled?: readonly string[]): void
   /**
-   * Sends the kill state again to processes that must receive other kill switches than before, because they now serve
+   * Sends the kill state again to each process whose set of kill switches has changed, because the process now serves
    * other agents.
    */
   resend(): void
@@ -27,7 +27,10 @@ export type AckBarriers = {
 }
 
 export type AckBarriersDeps = {
-  /** Returns a function that returns the kill state for each process, as of the call of `views`. */
+  /**
+   * Returns a function that returns the kill state for each process. The function uses the state at the time at which
+   * `views` was called.
+   */
   readonly views: () => KillViews
   readonly peerRegistry: PeerRegistry
   readonly processRegistry: Pick<ProcessRegistry, 'elsewhere' | 'awayCount'>

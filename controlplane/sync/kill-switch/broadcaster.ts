@@ -63,7 +63,10 @@ export type KillBroadcaster = {
   refresh(): Promise<void>
   /** Broadcasts the current kill state. The returned barrier counts its acknowledgements. */
   broadcast(): AckBarrier
-  /** Returns a function that returns the kill state for each process, as of the call of `views`. */
+  /**
+   * Returns a function that returns the kill state for each process. The function uses the state at the time at which
+   * `views` was called.
+   */
   views(): KillViews
   /** Sends the kill state again to processes for which a configuration change added or removed kill switches. */
   resend(): void

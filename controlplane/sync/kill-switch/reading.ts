@@ -7,16 +7,16 @@ import type { EpochRaiser } from '../epoch-raiser.ts'
 export type KillReading = {
   readonly stored: StoredKills
   /**
-   * Kill switches that the last read returned and that the database has lost since, because it returned to an
+   * Kill switches that the previous read returned and that the database has lost, because the database returned to an
    * earlier state.
    */
   readonly lost: readonly KillEntry[]
 }
 
 /**
- * Reads the stored kill state. When the state is earlier than the last read state, the database has lost commits, by
- * a failover to a lagging standby or a restored backup. Such a state is valid only in a new epoch. Rejects when no
- * epoch can be begun.
+ * Reads the stored kill state. When the state is earlier than the last read state, the database has lost commits,
+ * through a failover to a lagging standby or the restoration of a backup. Such a state is valid only in a new epoch.
+ * Rejects when no epoch can be begun.
  */
 export async function readKillState(
   { db, raiseEpoch }: { readonly db: Query; readonly raiseEpoch: EpochRaiser },

@@ -43,9 +43,9 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
 
   /**
    * Adopts kill switches that another replica announced but could not store, and that a gateway returns. Only the
-   * database shows whether such a kill switch was lifted since. While the database does not answer, this replica does
-   * not send the kill switch to other gateways. The kill switch stays in force in the gateway that returned it, and
-   * this gateway returns it again later.
+   * database shows whether such a kill switch was lifted since. Therefore, this replica does not send the kill switch
+   * to other gateways while the database does not answer. The kill switch stays in force in the gateway that returned
+   * it, and this gateway returns it again later.
    */
   async function adopt(peer: Peer, given: readonly KillAnnouncement[]): Promise<void> {
     const unknown = given.filter((each) => !state.isAnnounced(each.id) && proof.isGenuine(each))
@@ -54,7 +54,7 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
     const open = unknown.filter(({ id }) => !settled.includes(id) && !state.isAnnounced(id))
     if (open.length > 0) take(open)
     if (settled.length === 0) return
-    // This replica may have read its state before the announcements were settled.
+    // Reads the kill state again, because this replica may have read it before the announcements were settled.
     await refresh()
     deps.sendSettled(peer, settled)
   }

@@ -78,8 +78,8 @@ export function createKillState(): KillState {
     begin() {
       const done = [...announced].filter(([, { isStored }]) => isStored).map(([id]) => id)
       return (read) => {
-        // When the database connection changes, reads may complete in another order than they began. Therefore, a
-        // state that is earlier than the last applied state is ignored.
+        // When the database connection changes, reads may complete in an order that differs from the order of their
+        // starts. Therefore, a state that is earlier than the last applied state is ignored.
         if (stored !== null && isEarlier(read.order, stored.order)) return false
         const before = JSON.stringify([stored?.order, effective(), settled])
         stored = read
@@ -99,7 +99,7 @@ export function entriesFor(entries: readonly KillEntry[], gatewayName: string): 
 }
 
 /**
- * Returns the name of a kill state as one gateway receives it. Every replica that reads the same state computes the
+ * Returns the name of the kill state that one gateway receives. Every replica that reads the same state computes the
  * same name. The name is a hash that covers `since`, because a kill switch that is lifted and activated again needs a
  * new acknowledgement.
  */

@@ -40,9 +40,8 @@ export type KillViewsDeps = {
 }
 
 /**
- * Maximum size of the announcements in one message, in bytes of JSON. Gateways receive further announced kill
- * switches as if these were stored, that is, they apply these kill switches but do not return them to other
- * replicas.
+ * Maximum size of the announcements in one message, in bytes of JSON. Gateways receive the announced kill switches
+ * beyond this size like stored ones: gateways apply these kill switches but do not return them to other replicas.
  */
 const MAX_ANNOUNCED_BYTES = 256 * 1024
 

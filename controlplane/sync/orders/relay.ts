@@ -26,7 +26,10 @@ export type OrderRelayDeps = {
   readonly hub: Pick<Hub, 'isHere' | 'connected' | 'execute' | 'settle' | 'orders'>
 }
 
-/** Milliseconds within which another replica must report that the gateway is connected, or take the offered order. */
+/**
+ * Milliseconds within which another replica must report that the gateway is connected, or take the offered execution
+ * order.
+ */
 const OFFER_MS = 1_000
 
 type Waiting = { settle(result: ResultBody | null): void; fail(error: unknown): void }
@@ -36,7 +39,7 @@ export class OrderRelay implements AsyncDisposable {
   readonly #db: Db
   readonly #hub: OrderRelayDeps['hub']
   readonly #log: Logger
-  /** Orders that this replica offered to the other replicas, by their id. */
+  /** Execution orders that this replica offered to the other replicas, by their id. */
   readonly #offered = new Map<string, Waiting>()
   readonly #inquiries: Inquiries
   #listening: AsyncDisposable | null = null
@@ -75,8 +78,8 @@ export class OrderRelay implements AsyncDisposable {
   }
 
   /**
-   * Executes an order on a gateway. Resolves to null when no replica has a stream of the gateway; nothing was sent in
-   * this case. Rejects with `upstream_timeout` when no result arrives.
+   * Sends an execution order to a gateway, at any replica. Resolves to null when no replica has a stream of the
+   * gateway; nothing was sent in this case. Rejects with `upstream_timeout` when no result arrives.
    */
   async execute(gatewayId: string, order: Order): Promise<ResultBody | null> {
     const result = this.#hub.execute(gatewayId, order)
@@ -84,8 +87,8 @@ export class OrderRelay implements AsyncDisposable {
   }
 
   /**
-   * Delivers a result that a gateway sent to this replica. Returns false when another replica sent the order; the
-   * result is then stored for that replica.
+   * Delivers the result of an execution order that a gateway sent to this replica. Returns false when another replica
+   * sent the order; the result is then stored for that replica.
    */
   settle(result: ResultBody, processId: string): boolean {
     if (this.#hub.settle(result, processId)) return true
@@ -123,7 +126,7 @@ export class OrderRelay implements AsyncDisposable {
     }
   }
 
-  /** Executes an order that another replica offers, if its gateway is connected to this replica. */
+  /** Takes an execution order that another replica offers, if its gateway is connected to this replica. */
   async #takeOffer(orderId: string, gatewayId: string): Promise<void> {
     // A replica does not take its own offer, because none of its processes can execute the order.
     if (!this.#hub.isHere(gatewayId) || this.#offered.has(orderId)) return
@@ -134,8 +137,9 @@ export class OrderRelay implements AsyncDisposable {
 
   async #fetchResult(orderId: string): Promise<void> {
     const processId = this.#hub.orders.processOf(orderId)
-    // Ignores the result of an order that this replica neither sent to a process nor offered. The replica that sent
-    // the order takes the result of the process. The replica that offered the order takes the result passed on to it.
+    // Ignores the result of an order that this replica neither sent to a process nor offered to other replicas. The
+    // replica that sent the order to a process takes the result of the process. The replica that offered the order
+    // takes the result that the other replica stored for it (`PASSED_ON`).
     if (processId === undefined && !this.#offered.has(orderId)) return
     const result = await takeResult(this.#db, orderId, processId ?? PASSED_ON)
     if (result === undefined) return
@@ -198,8 +202,8 @@ class Inquiries implements Disposable {
 }
 
 /**
- * Executes the order. Returns a result even after an error, because the replica that offered the order waits for a
- * result.
+ * Executes the order on a gateway that is connected to this replica. Returns a result even after an error, because the
+ * replica that offered the order waits for a result.
  */
 async function executeHere(hub: OrderRelayDeps['hub'], gatewayId: string, order: Order): Promise<ResultBody> {
   const { order_id, action_request_id } = order

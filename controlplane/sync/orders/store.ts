@@ -22,8 +22,8 @@ export async function sendHaveGateway(q: Query, askId: string): Promise<void> {
 }
 
 /**
- * Offers an order, which instructs a gateway to execute an action, to the replica to which the gateway is connected.
- * Deletes orders that are older than 5 minutes.
+ * Offers an execution order to the replica to which the gateway is connected. The order instructs the gateway to
+ * execute an action. Deletes orders that are older than 5 minutes.
  */
 export async function offerOrder(q: Query, gatewayId: string, order: Order): Promise<void> {
   await q.query(
@@ -34,17 +34,20 @@ export async function offerOrder(q: Query, gatewayId: string, order: Order): Pro
   )
 }
 
-/** Time limit of an order in milliseconds. The replica that offers an order waits for the result until this limit. */
+/**
+ * Time limit of an execution order in milliseconds. The replica that offers an order waits for the result until this
+ * limit.
+ */
 export const ORDER_MS = 32_000
 
 /**
- * SQL condition for an order that a replica may take. An order must not be executed after its time limit, because its
- * outcome may then be recorded as unknown. The condition is necessary because a replica that crashed does not
- * withdraw the orders that it offered.
+ * SQL condition for an execution order that a replica may take. A gateway must not execute an order after the time
+ * limit, because the outcome of the order may then be recorded as unknown. The condition is necessary because a replica
+ * that crashed does not withdraw the orders that it offered.
  */
 const IS_OPEN = `taken_at is null and created_at > now() - interval '${ORDER_MS} milliseconds'`
 
-/** Lists the orders for these gateways that a replica may take. */
+/** Lists the execution orders for these gateways that a replica may take. */
 export async function listOffers(
   q: Query,
   gatewayIds: readonly string[],
@@ -58,7 +61,7 @@ export async function listOffers(
 }
 
 /**
- * Takes an order that another replica offered. Only one replica gets the order; for all other replicas,
+ * Takes an execution order that another replica offered. Only one replica gets the order; for all other replicas,
  * returns undefined.
  */
 export async function takeOrder(q: Query, id: string): Promise<Order | undefined> {
@@ -69,7 +72,10 @@ export async function takeOrder(q: Query, id: string): Promise<Order | undefined
   return rows[0]?.payload
 }
 
-/** Withdraws an order. Returns true when no replica had taken the order; no replica can take it afterwards. */
+/**
+ * Withdraws an offered execution order. Returns true when no replica had taken the order; no replica can take it
+ * afterwards.
+ */
 export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
   const { rowCount } = await q.query('delete from execution_orders where id = $1 and taken_at is null', [id])
   return rowCount === 1
@@ -82,8 +88,8 @@ export async function withdrawOrder(q: Query, id: string): Promise<boolean> {
 export const PASSED_ON = ''
 
 /**
- * Stores a result for the replica that waits for it. `processId`: id of the gateway process that sent the result to
- * this replica, or `PASSED_ON`. Deletes results that are older than 5 minutes.
+ * Stores the result of an execution order for the replica that waits for it. `processId`: id of the gateway process
+ * that sent the result to this replica, or `PASSED_ON`. Deletes results that are older than 5 minutes.
  */
 export async function putResult(q: Query, result: ResultBody, processId: string): Promise<void> {
   await q.query(
@@ -95,8 +101,8 @@ export async function putResult(q: Query, result: ResultBody, processId: string)
 }
 
 /**
- * Returns the result of the order that was stored for this process id, and deletes the row, because responses of
- * upstreams must not remain stored. Returns undefined when no such result is stored.
+ * Returns the result of the order that was stored for this process id. Deletes the row, because responses of upstreams
+ * must not remain stored. Returns undefined when no such result is stored.
  */
 export async function takeResult(
   q: Query,

@@ -93,9 +93,9 @@ type Known = Pick<
 > & { readonly podUid: string | null }
 
 /**
- * Returns the newest version of the configuration that the process covers. A process reports the version in which its
- * sections last changed. If no later version changes the sections of the process, the process covers the newest
- * version that this replica has read.
+ * Returns the newest version of the configuration to which the sections of the process correspond. A process reports
+ * the version in which its sections last changed. If no later version changes the sections of the process, the result
+ * is the newest version that this replica has read.
  */
 function coveredVersion(
   { gatewayId, agent, greeting: { protocol }, appliedVersion }: Known,

@@ -17,8 +17,8 @@ export type LastReported = {
   markReported(changes: readonly Change[]): void
   discard(processId: string): void
   /**
-   * Discards the stored reports of all other processes, so that the next refresh writes the reports of these processes
-   * again.
+   * Discards the stored reports of all processes that are not in `processIds`, so that the next refresh writes the
+   * reports of the discarded processes again.
    */
   retain(processIds: ReadonlySet<string>): void
 }

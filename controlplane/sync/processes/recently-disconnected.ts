@@ -30,8 +30,8 @@ export type RecentlyDisconnected = {
   arrived(process: Pick<DisconnectedProcess, 'processId' | 'owner'>): void
   /**
    * Returns the number of processes that may still act. Counts processes that disconnected within the last 60 s and
-   * were not replaced. Also counts the processes of a silent replica that are not connected to another replica and
-   * whose lease has not ended.
+   * were not replaced. Also counts the processes of a replica that stopped reporting, if they are not connected to
+   * another replica and their lease has not ended.
    */
   count(): number
   unreported(): Unreported

@@ -32,7 +32,10 @@ export type ProcessRegistryDeps = {
   readonly onFailed: (error: unknown) => void
 }
 
-/** Longest pause between two requested refreshes. Another replica may wait 2 s for an acknowledgement. */
+/**
+ * Longest time in milliseconds between the end of a requested refresh and the next one. It must be short, because
+ * another replica waits only 2 s for an acknowledgement that a refresh writes.
+ */
 const MAX_PAUSE_MS = 250
 
 /**
@@ -82,8 +85,8 @@ export class ProcessRegistry implements AsyncDisposable {
   }
 
   /**
-   * Requests a refresh after a change of a process of any replica. The refresh starts at once, or after the pause that
-   * follows the last refresh. The pause limits the load, because each refresh reads all processes.
+   * Requests a refresh after a change of a process of any replica. The refresh starts at once, or at most
+   * `MAX_PAUSE_MS` after the last refresh. The wait limits the load, because each refresh reads all processes.
    */
   changed(): void {
     this.#throttle.request()

@@ -54,8 +54,8 @@ export type Report = {
 
 /**
  * Stores that the replica is alive, and the changes of its processes. When two replicas report the same process, the
- * process is stored for the replica with the later connection, because the other replica has not yet detected that
- * its stream is closed.
+ * process is stored for the replica with the later connection, because the other replica has not yet detected that its
+ * stream is closed. `isNews`: true to notify the other replicas.
  */
 export async function reportProcesses(q: Query, report: Report, isNews: boolean): Promise<void> {
   await q.query(
@@ -118,7 +118,7 @@ export type KnownProcess = {
   readonly killState: string | null
   /** Seconds since the process connected. */
   readonly connectedS: number
-  /** Seconds since the last report of its replica. */
+  /** Seconds since the replica of the process last reported. */
   readonly silentS: number
   /**
    * Seconds since the process disconnected, or since the last report of its unresponsive replica. Null while the

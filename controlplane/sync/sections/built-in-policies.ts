@@ -2,9 +2,8 @@ import { bareName } from '../../../core/crd/manifests/manifest-placement.ts'
 import type { PolicyRow } from '../../features/policies/rows.ts'
 
 /**
- * Removes built-in policies that a manifest of the same name replaces. A manifest replaces a built-in policy only when
- * it is in a manifests folder (which has one owner) or in a namespace of the platform team, and was accepted at least
- * once.
+ * Removes built-in policies that a manifest of the same name replaces. Such a manifest must have been accepted at least
+ * once. It must be in a manifests folder (which has one owner) or in a namespace of the platform team.
  */
 export function notReplaced(
   rows: readonly PolicyRow[],

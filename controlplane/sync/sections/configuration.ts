@@ -54,7 +54,10 @@ export type Configuration = {
 export type ConfigurationDeps = {
   readonly db: Db
   readonly keyring: Keyring
-  /** Code-host token of the organisation. Connectors without a credential use the token within its scope. */
+  /**
+   * Reader of the organisation's code-host token, and the Gateways and Connectors that may use this token. Such a
+   * Connector uses the token if it has no credential of its own.
+   */
   readonly organisationToken: {
     readonly read: (q: Query) => Promise<string | null>
     readonly scope: OrganisationTokenScope
@@ -131,7 +134,7 @@ type Loaded = {
    * posts approval cards is not sent, because an agent must not act as this bot.
    */
   readonly withheld: ReadonlyMap<string, string>
-  /** Short-lived secrets, by connector. */
+  /** Short-lived credentials that the control plane minted, by connector. */
   readonly minted: ReadonlyMap<string, MintedRow>
 }
 
@@ -164,8 +167,9 @@ function boundEntries(
 }
 
 /**
- * Returns one entry for all Gateways at which the connector lost no domain, and one entry for each other Gateway. The
- * latter entries omit the domains that other connectors own at the Gateway.
+ * Returns the entries of a connector without the domains that it lost at a Gateway, that is, that another connector
+ * owns there (`lostDomains`). All Gateways at which the connector keeps its domains share one entry. Each other Gateway
+ * has an entry of its own.
  */
 function withoutLostDomains(
   { lostDomains }: ConnectorRow,
@@ -207,7 +211,10 @@ const DEFAULTS = Object.entries(CONNECTOR_FIELDS).map(
   ([name, schema]) => [name as keyof SentFields, schema.parse(undefined)] as const,
 )
 
-/** Returns the fields that gateways receive under the same name, without those that have their default value. */
+/**
+ * Returns the fields of a Connector's spec that gateways receive under the name that they have in the spec. Omits
+ * fields that have their default value.
+ */
 function sentFieldsOf(spec: ConnectorRow['spec']): SentFields {
   const set = DEFAULTS.filter(([name, byDefault]) => !isDeepStrictEqual(spec[name], byDefault))
   return Object.fromEntries(set.map(([name]) => [name, spec[name]]))

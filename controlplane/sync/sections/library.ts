@@ -129,7 +129,10 @@ function keyOf(gatewayId: string, protocol: number, agent: string | null): strin
  */
 type SectionVersion = Pick<SectionSet, 'version' | 'hashes'>
 
-/** Returns the versions of the sets of sections whose gateway and agent are still in the configuration. */
+/**
+ * Returns the version of each set of sections, if the configuration still contains the gateway and the agent of the
+ * set.
+ */
 function stillInUse(
   sets: ReadonlyArray<readonly [key: string, set: SectionVersion | null]>,
   { gateways, agents }: Configuration,

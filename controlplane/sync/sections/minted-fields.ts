@@ -13,8 +13,8 @@ import {
 type Deps = { readonly keyring: Keyring; readonly minted: ReadonlyMap<string, MintedRow> }
 
 /**
- * Returns the fields of the short-lived secret that gateways receive in place of the stored secret. Returns no fields
- * for a connector without short-lived secrets, and for a connector without a stored secret.
+ * Returns the fields of the short-lived credential that gateways receive in place of the stored credential. Returns no
+ * fields for a connector without short-lived credentials, and for a connector without a stored credential.
  */
 export function mintedFields(
   row: ConnectorRow,
@@ -25,12 +25,12 @@ export function mintedFields(
   const found = minted.get(row.id)
   const source = sourceHash(keyring, row.spec.credential, stored)
   const stated = { kind: mintedKind(row), source, ...narrowing(row) }
-  // A secret that was minted from another specification or stored secret is no longer sent.
+  // Once the specification or the stored credential changes, a credential that was minted from it is no longer sent.
   if (found === undefined || found.sourceHash !== source)
     return { secret: null, minted: { serial: 0, expires_at: null, error: null, ...stated } }
   const { secret: sealed, serial, expiresAt, error } = found
   const secret = sealed === null ? null : keyring.open(sealed, sealedPlace.minted(row.id, 'secret'))
-  // A gateway uses a minted secret without an expiry like a stored secret.
+  // A gateway uses a minted credential without an expiry like a stored credential.
   if (secret !== null && expiresAt === null && error === null) return { secret }
   return {
     secret,

@@ -10,8 +10,8 @@ export type AgentPermissions = {
 }
 
 /**
- * Permissions of one gateway, by agent. The time of `of` depends on the length of the agent's name, not on the number
- * of all rows.
+ * Permissions of one gateway, by agent. The running time of `of` depends on the length of the agent's name, not on the
+ * number of all rows.
  */
 export type PermissionIndex = { of(agent: string): AgentPermissions }
 

@@ -10,11 +10,11 @@ export type SidecarConnectors = {
 }
 
 /**
- * Returns a function that returns the connectors for the sidecar of an agent: those of which the agent may use an
- * action, at once or after an approval. A tenant's pod thus contains no credential that its agent cannot use. If the
- * gateway permits egress to hosts that no Connector owns, the result also contains the other connectors, without
- * credentials: without their entries, requests to their hosts would pass as egress. Credentials are removed while the
- * agent is suspended or revoked.
+ * Returns a function that returns the connectors for the sidecar of an agent. These are the connectors of which the
+ * agent may use an action, at once or after an approval. A tenant's pod thus contains no credential that its agent
+ * cannot use. If the gateway permits egress to hosts that no Connector owns, the result also contains all other
+ * connectors, but without credentials. If these were missing, requests to their hosts would pass as egress. Credentials
+ * are removed while the agent is suspended or revoked.
  */
 export function createSidecarConnectors(
   entries: readonly ConnectorEntry[],
@@ -45,7 +45,10 @@ export function createSidecarConnectors(
   }
 }
 
-/** Returns the entry without its secret, and without the permission to request narrowed tokens. */
+/**
+ * Returns the connector's entry without its credential, and without the permission to request tokens for a single
+ * request.
+ */
 function withoutCredential(entry: ConnectorEntry): ConnectorEntry {
   const { minted } = entry
   return { ...entry, secret: null, ...(minted === undefined ? {} : { minted: { ...minted, narrow: false } }) }

@@ -8,8 +8,8 @@ type SectionIndex = Extract<DownMessage, { type: 'sections' }>
 type Beat = Extract<DownMessage, { type: 'beat' }>
 
 /**
- * Signs the section index with HMAC. `syncKey` comes from the row of the gateway: SHA-256 of `sync:` and the gateway's
- * token, 32 bytes.
+ * Signs the section index with HMAC. `syncKey`: SHA-256 of `sync:` and the token of the gateway or of the sidecar, 32
+ * bytes.
  */
 export function signSectionIndex(
   syncKey: Uint8Array,

@@ -115,7 +115,7 @@ export type BoundHeader = { readonly name: string; readonly value: string }
 /**
  * Returns the header fields that an approval is bound to, in canonical form: names in lower case and sorted, values
  * without surrounding blanks, repeated fields in order. Equal lists mean that the upstream reads equal fields, except
- * the documented ignored ones.
+ * for the fields of `IGNORED_HEADERS`, `IGNORED_BY_TYPE` and `PARTLY_IGNORED`.
  */
 export function boundHeaders(connectorType: string, raw: RawHeaders): readonly BoundHeader[] {
   const ignored = ignoredNames(connectorType)
@@ -165,8 +165,8 @@ function isUninteresting(connectorType: string, name: string, value: string): bo
 }
 
 /**
- * Returns the part of a header field that an approval is bound to; empty for a generated idempotency key. Servers join
- * repeated fields, so a repeated idempotency key is bound whole.
+ * Returns the part of a header field that an approval is bound to; empty for a generated idempotency key. An approval
+ * is bound to all values of a repeated idempotency key, because servers join repeated fields.
  */
 function boundPart(field: BoundHeader, all: readonly BoundHeader[]): readonly BoundHeader[] {
   const { name, value } = field

@@ -4,9 +4,9 @@ import type { ConnectorConfig, MemberPath } from '../connector.ts'
 import type { AgentTriggers } from '../effects/fields/agent-triggers.ts'
 
 /**
- * A read request that the gateway sends to the provider with the connector's credential. The look-up reads a value
- * that a decision or an approval card needs and that the agent's request lacks. The look-up goes to the instance that
- * serves the agent's request.
+ * A read request that the gateway sends to the provider with the connector's credential. The look-up reads a value that
+ * a decision or an approval card needs and that the agent's request lacks. The look-up goes to the server (public or
+ * self-hosted) that serves the agent's request.
  */
 export type LookUp = {
   /** Label value of the metric that counts these look-ups. */

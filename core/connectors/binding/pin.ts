@@ -21,7 +21,7 @@ export type Pin = {
 
 /** Determines the resource states that approvals of one connector type are bound to. */
 export type Pins = {
-  /** Returns the pins of an action; empty if no resource state can bind its approval. */
+  /** Returns the pins of an action; empty if its approval is bound to no resource state. */
   of(action: Action, place: LookUpPlace): readonly Pin[]
   /**
    * Adds a state to the input of the only mutation of a GraphQL request. Returns null if the request has another form

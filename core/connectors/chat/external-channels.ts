@@ -10,8 +10,8 @@ const ACTIONS: ReadonlySet<string> = new Set(CHANNEL_WRITES.map((name) => `chat.
 
 /**
  * Adds `egress` as a possible effect class to an action that sends content to a channel, because the members of a
- * channel may belong to another organization. A request without a readable body may name any channel, so its action
- * gets the class as well.
+ * channel may belong to another organization. A request without a readable body may name any channel, so the class is
+ * also added to its action.
  */
 export function withExternalChannels(
   named: Classification,

@@ -43,9 +43,9 @@ function idsOf({ parameters }: Action): readonly unknown[] {
 }
 
 /**
- * Turns the possible effect class `delegate` into an effect class of the action if one of the names belongs to an
- * agent, or if the name of an id is unknown. Otherwise removes the possible class. `answers`: results of the look-ups
- * of the ids.
+ * Replaces the possible effect class `delegate` by the results of the look-ups of ids (`answers`). If a name belongs to
+ * an agent, or if the name of an id is unknown, `delegate` becomes an effect class of the action. Otherwise the
+ * possible class is removed.
  */
 export function withAgentNames(
   action: Action,

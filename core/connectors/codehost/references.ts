@@ -21,8 +21,9 @@ const CREATE = 'codehost.branch.create'
 const UPDATE = 'codehost.branch.update'
 
 /**
- * Returns the action and the further actions of the same operation. A forced update can lose commits, and a new
- * reference outside `refs/heads/` is not a branch. The strictest decision applies.
+ * Returns the action of a reference write, and the further actions of the same operation. A forced update is also a
+ * force push, because it can lose commits. A new reference outside `refs/heads/` is also the creation of a tag or of
+ * another reference. The strictest decision about these actions applies.
  */
 export function withReferenceActions(action: Action): readonly Action[] {
   const { force, ref } = action.parameters

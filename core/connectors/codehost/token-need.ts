@@ -46,7 +46,10 @@ export function permissionsOf(type: string): readonly string[] | null {
   return byAction().get(type) ?? null
 }
 
-/** Returns, for each action of a request, the facts that determine the repositories and permissions of its token. */
+/**
+ * Returns the target of each action of a request, and whether the action may change workflows. Both determine the
+ * repositories and permissions of the request's token.
+ */
 export function neededActions(
   actions: readonly Action[],
   { segments }: Pick<CanonicalRequest, 'segments'>,

@@ -156,9 +156,10 @@ export type BodyStripping =
   | Refusal
 
 /**
- * Selects the treatment of a body. If the API accepts its key in the body, JSON, forms and multipart forms are read. A
- * body without a media type, of a text type, with a Content-Encoding or not in UTF-8 is refused, because the API may
- * read the body as a form. Other bodies and file uploads (`contentPaths`) are forwarded unread.
+ * Selects the treatment of a body. For an API that accepts its key in the body, the gateway reads JSON, forms and
+ * multipart forms. The gateway refuses a body without a media type or of a text type, because the API may read it as a
+ * form. The gateway also refuses JSON and forms with a Content-Encoding or not in UTF-8. Other bodies and file uploads
+ * (`contentPaths`) are forwarded unread.
  */
 export function bodyStripping(request: CanonicalRequest, { carriers }: Connector): BodyStripping {
   if (carriers.bodyFields.length === 0) return STREAM
@@ -233,7 +234,7 @@ function stripForm(bytes: Uint8Array, names: ReadonlySet<string>): StrippedBody 
 }
 
 /**
- * Adds the connector's credential, which replaces a header of the same name. Throws `upstream_failed` for a secret
+ * Adds the connector's credential, which replaces a header of the same name. Throws `upstream_failed` for a credential
  * that is invalid in a header.
  */
 export function injectAuth(edit: OutboundEdit, secret: string, scheme: AuthScheme): void {
@@ -272,8 +273,8 @@ function credentialValue(secret: string, scheme: Exclude<AuthScheme, { type: 'no
 }
 
 /**
- * Returns the trimmed secret (files often end with a newline). Throws `upstream_failed` for an empty secret, and for
- * characters outside of printable ASCII: a line break could inject a header.
+ * Returns the trimmed credential (files often end with a newline). Throws `upstream_failed` for an empty credential,
+ * and for characters outside of printable ASCII: a line break could inject a header.
  */
 function checkSecret(secret: string): string {
   const trimmed = secret.trim()
@@ -285,7 +286,10 @@ function checkSecret(secret: string): string {
   return trimmed
 }
 
-/** Returns `user:password`. Without a configured user name, the secret is the whole pair, or a key sent as the user. */
+/**
+ * Returns `user:password`. Without a configured user name, the credential is the whole pair, or a key that is sent as
+ * the user name.
+ */
 function basicPair(secret: string, username: string | undefined): string {
   if (username !== undefined) return `${username}:${secret}`
   return secret.includes(':') ? secret : `${secret}:`

@@ -33,10 +33,10 @@ const NONE: readonly EffectClass[] = Object.freeze([])
 
 /**
  * Returns the effect classes of an action in the order of `EFFECT_CLASSES`: the classes of its name and those that its
- * parameters add. Null if the classes are unknown, because the table of the connector type does not contain the name
- * (`codehost.unmapped.post`, `chat.websocket.open`), or because the message could not be read. Actions without a table
- * (those of `mcp`, `generic` and `webhook`, and actions that agents define) have the classes that a Connector declares,
- * else none.
+ * parameters add. Null if the classes are unknown. This is the case if the table of the connector type does not contain
+ * the name (`codehost.unmapped.post`, `chat.websocket.open`), or if the gateway could not read the message. Actions
+ * without a table (those of `mcp`, `generic` and `webhook`, and actions that agents define) have the classes that a
+ * Connector declares, else none.
  */
 export function effectsOf(action: Classified): readonly EffectClass[] | null {
   const known = effectsOfName(action)
@@ -74,8 +74,8 @@ export function effectNames(actions: readonly Classified[]): readonly string[] {
 }
 
 /**
- * Returns the effect of one action and its effect classes, as cards and audit events list each of several actions. The
- * classes are absent if there are none.
+ * Returns the effect and the effect classes of one action. Cards and audit events list them in this form for each of
+ * several actions. The classes are absent if the action has none.
  */
 export function effectDetails(action: Classified): {
   readonly effect: Effect

@@ -14,9 +14,9 @@ export type ExecuteTarget = {
 }
 
 /**
- * Builds the request of an action: selects a catalogue row of that action, fills its template from the parameters
- * (owner and repo also from `resource.target`), and sends the remaining parameters as query or body. Missing
- * parameters are a `validation` refusal that names them all.
+ * Builds the request of an action from a catalogue row of the action. The path template of the row is filled from the
+ * parameters (owner and repo also from `resource.target`). The remaining parameters are sent as query or body. For
+ * missing parameters, returns a `validation` refusal that names all of them.
  */
 export function executeByRows(
   rows: readonly Row[],

@@ -106,8 +106,8 @@ function isOneOf(names: readonly string[], name: string): boolean {
 }
 
 /**
- * If a field occurs both plain and with brackets, makes the plain field a list of both values, because servers use one
- * or the other.
+ * Makes a field that occurs both plain and with brackets a list of both values, because some servers use the plain
+ * field and others the field with brackets.
  */
 function withMembers(fields: Record<string, unknown>): Parameters {
   for (const [name, value] of Object.entries(fields)) {

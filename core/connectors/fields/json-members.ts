@@ -31,8 +31,8 @@ export function removeMembers(
 }
 
 /**
- * Character that replaces a masked value. Outside of strings it cannot occur in JSON, so the result never equals other
- * JSON.
+ * Character that replaces a masked value. `*` cannot occur in JSON outside of strings, so the masked text never equals
+ * another JSON text.
  */
 const MASK = '*'
 /** Maximum length of a masked string or number, in characters of JSON; a `tracestate` may have 512. */

@@ -75,8 +75,8 @@ function handleOf(table: CompiledHandles, kind: string, text: string): readonly 
 }
 
 /**
- * Returns the id in a resource name: its last segment without a custom verb, such as `abc` in `files/abc:download`;
- * null for another collection. For a provider without resource names, the text is the id.
+ * Returns the id in a resource name: its last segment without a custom verb, such as `abc` in `files/abc:download`.
+ * Null if the table does not list the collection (`files`). For a provider without resource names, the text is the id.
  */
 function idOf({ hasResourceNames, paths }: CompiledHandles, text: string): string | null {
   if (!hasResourceNames) return text === '' ? null : text

@@ -46,7 +46,7 @@ export function startOf(work: HostedWork, actions: readonly Action[]): WorkStart
   return null
 }
 
-/** Returns the work with its ids from the response; null if an id is missing or has another form than `ID`. */
+/** Returns the work with its ids from the response; null if an id is missing or does not match `ID`. */
 export function startedWork(
   work: HostedWork,
   { kind, ids: places }: WorkStart,

@@ -45,9 +45,9 @@ function plainFormat(idle: string, failure: EventFormat['failure']): EventFormat
 }
 
 /**
- * Returns the event that ends a stream of the Responses API with an error. SDKs raise the `error` member of an event.
- * Codex ignores this member and ends its turn only on a failed response with the final code; with any other code it
- * repeats the request, which creates another approval.
+ * Returns the events that end a stream of the Responses API with an error. SDKs raise the `error` member of an event.
+ * Codex ignores this member. Codex ends its turn only after `response.failed` with the code `invalid_prompt`; with any
+ * other code it repeats the request, which creates another approval.
  */
 function failedResponse(body: ErrorObject, isFinal: boolean): string {
   const error = isRecord(body['error']) ? body['error'] : body

@@ -158,9 +158,9 @@ const SENDS: ReadonlySet<string> = new Set([
   'completion/complete',
 ])
 /**
- * Matches addresses on other hosts: a URL with a scheme with which programs fetch or mount something, alone or before
- * another scheme (`git+ssh:`, `jar:https:`), a `file:` URL with a host, and a URL without a scheme. Other schemes
- * (`note:`, `postgres:`) are those that servers define for their own resources.
+ * Matches addresses on other hosts: URLs with a scheme by which programs fetch or mount something, `file:` URLs with a
+ * host, and URLs without a scheme. Another scheme may precede the scheme (`git+ssh:`, `jar:https:`). All other schemes
+ * (`note:`, `postgres:`) do not match, because servers define them for their own resources.
  */
 const ADDRESS =
   /^(?:(?:[a-z]+[+:])*(?:https?|wss?|ftps?|sftp|tftp|scp|ssh|git|svn|s3[an]?|gs|gcs|abfss?|wasbs?|smb|cifs|nfs|ldaps?|gopher|dict|telnet|rtsp|webdavs?|dav|davs|magnet):|file:[\\/]{2}(?!\/|localhost\/)|[\\/]{2})/i

@@ -19,8 +19,8 @@ const MAX_LINES = 50_000
 
 /**
  * Reads the provider-side acts and the handles of the batch requests in an uploaded file with one JSON object per line.
- * The result is empty if the form states another purpose than `batch`. A file that the gateway cannot parse counts as a
- * file that may contain any request.
+ * The result is empty if the form states a purpose that is not `batch`. A file that the gateway cannot parse counts as
+ * a file that may contain any request.
  */
 export function* readBatchFile(
   rules: UploadRules,
@@ -55,8 +55,8 @@ function isForBatch(bytes: Uint8Array, parts: readonly Part[]): boolean {
 }
 
 /**
- * Reports whether the part states an encoding such as quoted-printable. Some servers (Go) decode such a part and
- * then read another content than the gateway.
+ * Reports whether the part states an encoding such as quoted-printable. Some servers (Go) decode such a part, so the
+ * content that they read differs from the content that the gateway reads.
  */
 function isRecoded(bytes: Uint8Array, part: Part): boolean {
   return RECODED.test(partHead(bytes, part))

@@ -70,8 +70,8 @@ export function isReadForm({ table }: CompiledTable, type: string): boolean {
 }
 
 /**
- * Reports whether the body is a session description (SDP), which begins with its version (RFC 8866, 5.1), so that no
- * server reads it as a form or JSON.
+ * Reports whether the body is a session description (SDP). No server reads such a body as a form or JSON, because it
+ * begins with its version (RFC 8866, 5.1).
  */
 function isSessionDescription(bytes: Uint8Array, contentType: string): boolean {
   return /^\s*application\/sdp\s*$/i.test(contentType) && TEXT.decode(bytes.subarray(0, 3)) === 'v=0'

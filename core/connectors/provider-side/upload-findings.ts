@@ -36,7 +36,10 @@ export class UploadFindings {
     }
   }
 
-  /** Returns the facts found so far, with an act for the part that cannot be read. */
+  /**
+   * Returns the acts that were found so far, and `unread`: the act for a part that cannot be read. The result states no
+   * handles, because this part may name any handle.
+   */
   with(unread: ProviderAct): UploadFacts {
     return { acts: [...this.#acts.values(), unread], handles: 'unread' }
   }

@@ -101,8 +101,9 @@ export function lenientReadings(segments: readonly string[]): readonly (readonly
 const SLASHES: readonly RegExp[] = [/(?!)/, /[/\\]/, /[/\\]|%2f|%5c/i]
 
 /**
- * Returns the forms of a path with and without the text after a `;`, which some servers cut off. For a path with an
- * encoded `?` or `#`, also returns the forms up to that character, where a server that decodes first ends the path.
+ * Returns the forms of a path with and without the text after a `;`, because some servers discard this text. For a path
+ * with an encoded `?` or `#`, also returns the forms up to this character, because a server that decodes first ends the
+ * path there.
  */
 function readAs(segments: readonly string[]): readonly (readonly string[])[] {
   const end = segments.findIndex((segment) => /[?#]/.test(segment))

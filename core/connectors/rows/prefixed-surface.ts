@@ -3,10 +3,10 @@ import type { RowClassifier } from './row-connector.ts'
 import type { RowTrie } from './row-trie.ts'
 
 /**
- * Returns the rows that apply to a request, for an API whose templates begin with `root` (`v1`, `api`). A `baseUrl`
- * may add a path: both `https://host/proxy` and `https://host/proxy/v1` place the rows below `/proxy/v1/…`. Other
- * paths of that host have no rows. Other domains may be names of the same instance, so their rows are at the root as
- * well.
+ * Returns the rows that apply to a request, for an API whose templates begin with `root` (`v1`, `api`). A `baseUrl` may
+ * add a path: both `https://host/proxy` and `https://host/proxy/v1` place the rows below `/proxy/v1/…`. Other paths of
+ * that host have no rows. Other domains may be names of the same server, so on these domains the rows also apply
+ * without the added path.
  */
 export function prefixedSurface(
   trie: () => RowTrie,

@@ -81,8 +81,8 @@ function chooseByBody(rows: readonly CompiledRow[], body: BodyView): Choice {
 type Members = { readonly values: Readonly<Record<string, unknown>> }
 
 /**
- * Returns the members of a JSON body, wrapped in an object. Without the wrapper, members that the agent chose could
- * look like a refusal.
+ * Returns the members of a JSON body, wrapped in an object. Without the wrapper, a body with the members of a `Refusal`
+ * would count as a refusal, and the agent chooses the members.
  */
 function membersOf(body: BodyView): Members | Refusal {
   switch (body.kind) {

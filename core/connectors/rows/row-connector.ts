@@ -38,8 +38,8 @@ export type RowClassifier = {
 
 /**
  * Classifies a request by the connector's catalogue rows. A request without a row is `<connector>.unmapped.<method>`.
- * If the method is a write and has no row, a server may execute a write row that the path has for another method, so
- * the actions of these rows are candidates as well.
+ * For a write method without a row, a server may execute a write row that the path has for another method. The actions
+ * of these rows are then candidates too.
  */
 export function parseByRows(
   classifier: RowClassifier,

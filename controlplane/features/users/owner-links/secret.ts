@@ -19,8 +19,8 @@ const Secret = z.object({ data: z.object({ token: z.string(), 'expires-at': z.st
 const CLOCK_SKEW_MS = 60_000
 
 /**
- * Creates the reader for the Secret with the owner link. The control plane only reads the Secret; a user with the right
- * to update the Secret writes the link.
+ * Creates the reader for the Secret with the owner link, by which the first owner registers. The control plane only
+ * reads the Secret; a user with the right to update the Secret writes the link.
  */
 export function createOwnerLinkSecret(
   kube: KubeClient,

@@ -35,7 +35,7 @@ export type OwnerLinks = {
   check(token: string | undefined): Promise<CheckedOwnerToken | null>
   /**
    * Returns whether the token entitles its user to become an owner. If so, deletes all links. Must be called in the
-   * transaction that gives the role.
+   * transaction that gives the user the role owner.
    */
   use(q: Query, checked: CheckedOwnerToken | null): Promise<boolean>
   /**
@@ -45,7 +45,10 @@ export type OwnerLinks = {
   redeem(user: UserPrincipal, token: string): Promise<void>
 }
 
-/** Creates the service for owner links. The token of a link is random, for one use, and valid for an hour. */
+/**
+ * Creates the service for owner links. An owner link makes its user the first owner. The token of a link is random, for
+ * one use, and valid for an hour.
+ */
 export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLinks {
   const note = (q: Query, actor: Actor, change: string) =>
     recordEvent(q, { orgId, actor, type: 'settings.updated', details: { change } })

@@ -8,8 +8,8 @@ import { type GraphqlRequest, readOperation } from './document.ts'
 export type Completed = { readonly text: string; readonly member: string }
 
 /**
- * Mutations that state an expected commit, with the input member for it. The code host refuses these mutations if the
- * branch is at another commit.
+ * Mutations that state an expected commit, with the name of the input member that holds this commit. The code host
+ * refuses these mutations if the branch is at another commit.
  */
 const MEMBERS: ReadonlyMap<string, string> = new Map([
   ['mergePullRequest', 'expectedHeadOid'],

@@ -14,8 +14,8 @@ const MEMBERS = ['query', 'operationName', 'variables', 'extensions']
 export const GRAPHQL_KEYS: readonly string[] = [...MEMBERS, 'id', 'documentId', 'doc_id', 'queryId']
 
 /**
- * Catalogue rows of GraphQL actions, for the dashboard and access rules. GraphQL operations with REST names are
- * already in the REST rows.
+ * Catalogue rows of GraphQL actions, for the dashboard and access rules. GraphQL operations that have the action name
+ * of a REST operation are missing, because the REST rows already contain this name.
  */
 export const GRAPHQL_CATALOGUE: readonly CatalogueRow[] = [
   { type: 'codehost.graphql.introspect', effect: 'read', risk: 'low' },

@@ -45,8 +45,8 @@ export function argumentsOf(
 type Named = { readonly name: { readonly value: string }; readonly value: ValueNode }
 
 /**
- * Returns a name that occurs twice among a field's arguments or among the members of one object in them; null if there
- * is none.
+ * Returns a name that occurs twice, among the arguments of a field or among the members of an object in an argument;
+ * null if there is none.
  */
 export function doubledName(field: { readonly arguments?: readonly Named[] | undefined }): string | null {
   return field.arguments === undefined || field.arguments.length === 0 ? null : doubledAmong(field.arguments)

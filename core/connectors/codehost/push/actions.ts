@@ -65,17 +65,17 @@ function* readPush(bytes: Uint8Array, tools: PackTools, depth: PackDepth): Slice
 }
 
 /**
- * Returns the test whether a push command requires the pack. An update requires the pack, because the commits in the
- * pack must prove that the update loses no commit. With `depth: 'trees'`, every command that gives a reference an
- * object requires the pack.
+ * Returns a function that reports whether a push command requires the pack. An update requires the pack, because the
+ * commits in the pack must prove that the update loses no commit. With `depth: 'trees'`, every command that creates or
+ * updates a reference requires the pack.
  */
 function needsPack(depth: PackDepth): (command: PushCommand) => boolean {
   return depth === 'trees' ? ({ after }) => !isNothing(after) : isUpdate
 }
 
 /**
- * Returns all actions that a push may perform, before its commands are read. `push`: the action that the request line
- * alone determines.
+ * Returns all actions that a push may perform as long as its commands are unread. `push`: the action that the request
+ * line alone determines.
  */
 function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[] {
   const { target, account } = push.resource
@@ -88,8 +88,8 @@ function possiblePushes(push: Action, config: ConnectorConfig): readonly Action[
 /**
  * Returns one action for each reference of a push. A new reference is `branch.create` (with `tag.create` or
  * `ref.create` outside refs/heads), a deleted one `branch.delete`, as over REST. An update is `git.push` if the sent
- * commits lead back to the old object id, else `git.force_push`: an update without a proof counts as losing commits. A
- * push without references only announces a later push.
+ * commits prove that the old commit is an ancestor of the new one, else `git.force_push`, because the update may lose
+ * commits. A push without references only announces a later push.
  */
 export function namePush(body: Head, push: Action, config: ConnectorConfig): Classification {
   const head = readPushHead(body.bytes)

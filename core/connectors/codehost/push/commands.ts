@@ -24,10 +24,10 @@ const SHALLOW = 'shallow '
 const COMMAND = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0\n ]{1,1024})$/
 
 /**
- * Reads the commands at the head of a push (`git-receive-pack`): pkt-lines that end with a flush-pkt. The first
- * command carries the client's capabilities after a NUL. Shallow lines precede the commands, push options follow them.
- * A signed push wraps its commands in a certificate and is malformed here. Clients also send an empty push before a
- * large one, to check their permission.
+ * Reads the commands at the head of a push (`git-receive-pack`): pkt-lines that end with a flush-pkt. The first command
+ * carries the client's capabilities after a NUL. Shallow lines precede the commands, push options follow the commands.
+ * A signed push counts as malformed, because it wraps its commands in a certificate. Clients also send an empty push
+ * before a large one, to check their permission.
  */
 export function readPushHead(bytes: Uint8Array): PushHead {
   const section = readSection(bytes, 0)

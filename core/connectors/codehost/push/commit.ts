@@ -15,8 +15,9 @@ const REPEATABLE_EXTRA = /^(?:mergetag|HG:[A-Za-z0-9_-]+) /
 
 /**
  * Reads a commit like git's `parse_commit_buffer`: `tree`, then consecutive `parent` lines; a `parent` line elsewhere
- * is not a parent. Stricter than git after that: `author`, `committer`, known extra headers with their continuation
- * lines, an empty line. A commit of another form is unreadable, because another reader may find other parents.
+ * is not a parent. The function is stricter than git about the other lines: it requires `author`, `committer`, only
+ * known extra headers with their continuation lines, and an empty line. A commit of another form is unreadable, because
+ * another reader may find other parents.
  */
 export function parseCommit(data: Uint8Array): ParsedCommit {
   const text = LATIN1.decode(data)

@@ -48,8 +48,9 @@ export function taggedId(data: Uint8Array): string {
 
 /**
  * Returns the reason, as a sentence, why a push may add or change files in a folder of workflows. Null if the pack
- * shows that no commit has such a folder. If the pack lacks a folder, the folder may have any content that the server
- * stores. `tips`: object ids that the push gives to references.
+ * shows that no commit has such a folder. If the pack lacks the content of a folder that may hold workflows, the
+ * function returns a reason, because the server may have any content stored for the folder. `tips`: object ids that the
+ * push gives to references.
  */
 export function workflowReason(trees: PackTrees, tips: readonly string[]): string | null {
   const [unreadable] = trees.unreadable.keys()
