@@ -43,6 +43,11 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     image_url.url                     provider_fetch.url        host
     file_url                          provider_fetch.url        host
     remote_url                        provider_fetch.url        host
+    # Servers with the same API accept these beside the fields of OpenAI.
+    video_url                         provider_fetch.url        host
+    video_url.url                     provider_fetch.url        host
+    audio_url                         provider_fetch.url        host
+    audio_url.url                     provider_fetch.url        host
     token_endpoint                    provider_fetch.url        host
     network_policy.allowed_domains.*  provider_tool.code        name
     allowed_hosts.*                   provider_tool.code        name
@@ -55,6 +60,8 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     graders.type                      provider_tool.code        is=python_grader  =python
     graders.?.type                    provider_tool.code        is=python_grader  =python
     testing_criteria.*.type           provider_tool.code        is=python_grader  =python
+    grader.url                        provider_fetch.url        host
+    graders.?.url                     provider_fetch.url        host
     # A fine-tuning job reports to these services.
     integrations.*.type               provider_tool.connector   text
     # Answers to questions about MCP calls, sign-ins and origins of the provider's browser.

@@ -148,6 +148,20 @@ describe('fields of a request add effect classes', () => {
       ['delegate'],
     ],
     [
+      'a token for cloning in a fragment',
+      graphql('query { node(id: "R_1") { ...f } } fragment f on Repository { token: tempCloneToken }'),
+      'codehost.graphql.node',
+      ['credential_out'],
+    ],
+    [
+      'a token for cloning in the result of a mutation',
+      graphql(
+        'mutation { createIssue(input: {repositoryId: "R_1", title: "x"}) { issue { repository { tempCloneToken } } } }',
+      ),
+      'codehost.issue.create',
+      ['credential_out'],
+    ],
+    [
       'a branch that becomes a website',
       on('/repos/o/r/git/refs', { ref: 'refs/heads/gh-pages', sha: 'a' }),
       'codehost.branch.create',
