@@ -72,7 +72,7 @@ function possible(action: Action, isOpen: boolean): readonly Action[] {
  * Reports whether the parameter `force` forces the update. Any present value counts except null, the empty text, and
  * false and 0 (also as texts), because servers read other values differently.
  */
-function isForced(force: unknown): boolean {
+export function isForced(force: unknown): boolean {
   return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)
 }
 
