@@ -219,6 +219,16 @@ describe('fields of a request add effect classes', () => {
       ['egress'],
     ],
     [
+      'a host that becomes a link, by a mode in capitals',
+      {
+        connector: 'chat',
+        target: '/api/chat.postMessage',
+        body: { channel: 'C1', text: 'x.test', parse: 'FULL' },
+      },
+      'chat.message.post',
+      ['egress'],
+    ],
+    [
       'a link that is not unfurled',
       {
         connector: 'chat',
