@@ -20,7 +20,7 @@ export type PublishedFields = {
  * names are compared in snake case for all providers.
  */
 const REACHING_NAME =
-  /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|base|connector_id|tunnel_id|webhook_config)$/
+  /(?:^|_)(?:ur[li]s?|domains?|hosts?|endpoints?|issuer|server|base|arns?|connector_id|tunnel_id|webhook_config)$/
 
 /** Matches the names of the union types of tools in the SDKs. */
 const TOOL_UNION =
@@ -143,8 +143,10 @@ const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>
     domain: 'a secret for a host that network_policy.allowed_domains lists',
     endpoint: 'path of the API that a batch is for',
     issuer: 'compared, never fetched: discovery_url is',
+    kms_arn: 'a key store of the organisation, named by its own write of high risk',
     preview_url: 'in answers',
     report_url: 'in answers',
+    role_arn: 'a role for a key store or a storage of the organisation, by its own write of high risk',
     target_uri: 'target of a call that is its own action (live_session.refer, realtime_call.refer)',
     vault_uri: 'a key store of the organisation, named by its own write of high risk',
   },
@@ -156,6 +158,7 @@ const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>
     connector_id: 'in permissions of roles and in reports',
     domain: 'in answers',
     issuer: 'compared, never fetched',
+    kms_arn: 'a key store of the organisation, named by its own write of high risk',
     results_url: 'in answers',
     tunnel_id: 'in permissions of roles',
     vault_uri: 'a key store of the organisation, named by its own write of high risk',
@@ -189,6 +192,9 @@ const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>
 const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   llm_a: {
     '^.issuer': 'compared, never fetched: discovery_url is',
+    '^.kms_arn': 'a key store of the organisation, named by its own write of high risk',
+    '^.provider.role_arn': 'a storage of the organisation, named by its own write of high risk',
+    '^.role_arn': 'a role for a key store of the organisation, named by its own write of high risk',
     '^.target_uri': 'target of a call that is its own action (live_session.refer, realtime_call.refer)',
     '^.vault_uri': 'a key store of the organisation, named by its own write of high risk',
     'content.*.annotations.*.url': 'a citation in an earlier answer',
@@ -203,6 +209,9 @@ const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>>
     'tools.*.filters.allowed_domains.*': 'narrows a search',
   },
   llm_b: {
+    '^.provider_config.kms_arn': 'a key store of the organisation, named by its own write of high risk',
+    '^.provider_config.role_arn':
+      'a role for a key store of the organisation, named by its own write of high risk',
     '^.provider_config.vault_uri': 'a key store of the organisation, named by its own write of high risk',
     'content.*.citations.*.url': 'a citation in an earlier answer',
     'content.*.content.*.state_changes.*.url': 'reported by the browser of the caller',

@@ -75,7 +75,7 @@ function fieldTable({ fields }: CompiledTable): string {
     (row) => `| \`${row.end}\` | ${valueText(row)} | ${kindsText(row.kinds)} | ${targetText(row)} |`,
   )
   return [
-    'Fields, by the end of their path (`*` is an element of a list, `^` the root of the request):',
+    'Fields, by the end of their path (`*` is an element of a list, `?` any key, `^` the root of the request):',
     ['| Field | Value | Action | Target |', '|---|---|---|---|', ...rows].join('\n'),
   ].join('\n\n')
 }
@@ -85,9 +85,12 @@ function targetText({ target, member, fixed }: FieldRow): string {
   return member === null ? TARGETS[target] : `\`${member}\` beside it`
 }
 
+const VALUE_TEXTS = { equals: '', contains: 'contains ', except: 'other than ' } as const
+
 function valueText({ value }: FieldRow): string {
   if (value === null) return 'any'
-  return `${value.by === 'equals' ? '' : 'contains '}\`${value.text}\``
+  const texts = value.text.split('|').map((text) => `\`${text}\``)
+  return `${VALUE_TEXTS[value.by]}${texts.join(', ')}`
 }
 
 function operationTable({ operations }: CompiledTable): string {

@@ -73,7 +73,7 @@ function possible(action: Action, isOpen: boolean): readonly Action[] {
  * Reports whether the parameter `force` forces the update. Every value counts as true except null, the empty text, and
  * false and 0 (also as texts), because servers disagree about the other values.
  */
-function isForced(force: unknown): boolean {
+export function isForced(force: unknown): boolean {
   return ![undefined, null, false, 'false', 0, '0', ''].includes(force as never)
 }
 

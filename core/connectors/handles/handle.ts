@@ -27,8 +27,11 @@ export type HandleReader = {
   inMembers(found: FoundMembers): readonly Handle[]
   /** True for a request whose message the gateway does not read although the message may name handles. */
   isUnread(request: CanonicalRequest): boolean
-  /** Returns where the response to a request with these actions contains new ids; empty if it contains none. */
-  given(actions: readonly Action[]): readonly GivenAt[]
+  /**
+   * Returns where the response to a request with these actions contains new ids; empty if it contains none. `found`:
+   * JSON members of the request that a scan found.
+   */
+  given(actions: readonly Action[], found: readonly FoundMembers[]): readonly GivenAt[]
   /**
    * Returns the id in a found text, for example without the path of a resource name; null if the text contains no id.
    */

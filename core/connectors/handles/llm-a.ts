@@ -21,6 +21,7 @@ export const LLM_A_HANDLES: HandleTable = {
     file_id               file
     file_ids.*            file
     input_file_id         file
+    data_source.source.id  file
     training_file         file
     validation_file       file
     thread_id             thread

@@ -14,6 +14,8 @@ export const LLM_B_HANDLES: HandleTable = {
     session_id       session
     session_ids.*    session
     memory_store_id  memory_store
+    # The provider keeps the conversation before this message.
+    thread.previous_message_id  message
   `,
   gives: `
     file.upload          file          id
@@ -21,5 +23,7 @@ export const LLM_B_HANDLES: HandleTable = {
     session.create       session       id
     deployment.run       session       session_id
     memory_store.create  memory_store  id
+    message.create         message     id          if=thread.type
+    message.create_stream  message     message.id  if=thread.type
   `,
 }

@@ -2,7 +2,7 @@ import type { Action } from '../../action/action.ts'
 import { type CanonicalRequest, type Refusal, refusal } from '../../request/canonical.ts'
 import type { FoundMembers } from '../../request/json/member-finder.ts'
 import { type GivenAt, type Handle, type HandleReader, MAX_HANDLES } from './handle.ts'
-import type { CompiledHandles } from './table.ts'
+import type { CompiledHandles, Place } from './table.ts'
 
 /** Returns a handle reader for the handle table of one provider. */
 export function tableHandles(table: CompiledHandles): HandleReader {
@@ -10,7 +10,7 @@ export function tableHandles(table: CompiledHandles): HandleReader {
     named: (request, found) => namedHandles(table, request, found),
     inMembers: (found) => inMembers(table, found),
     isUnread: ({ segments }) => table.unreadCalls?.test(segments.slice(-2).join('/')) === true,
-    given: (actions) => givenPlaces(table, actions),
+    given: (actions, found) => givenPlaces(table, actions, found),
     read: (_kind, text) => idOf(table, text),
   }
 }
@@ -87,13 +87,23 @@ function idOf({ hasResourceNames, paths }: CompiledHandles, text: string): strin
   return isNamed && id !== '' ? id : null
 }
 
-function givenPlaces({ gives }: CompiledHandles, actions: readonly Action[]): readonly GivenAt[] {
+function givenPlaces(
+  { gives }: CompiledHandles,
+  actions: readonly Action[],
+  found: readonly FoundMembers[],
+): readonly GivenAt[] {
   let given = NO_PLACES
   for (const { type } of actions) {
-    const places = gives.get(type)
-    if (places !== undefined) given = [...given, ...places]
+    for (const { kind, path, needs } of gives.get(type) ?? NO_PLACES_OF_TYPE)
+      if (needs === null || found.some((one) => hasMember(one, needs))) given = [...given, { kind, path }]
   }
   return given
 }
+
+function hasMember({ place, members }: FoundMembers, { parents, name }: Place): boolean {
+  return members.has(name) && endsWith(place, parents)
+}
+
+const NO_PLACES_OF_TYPE: readonly never[] = []
 
 const NO_PLACES: readonly GivenAt[] = []

@@ -12,7 +12,8 @@ export type HandleTable = {
   readonly fields: string
   /**
    * One line per operation that creates an id: its name without the connector prefix, kind of the id, path of the
-   * member in the response.
+   * member in the response. `if=END` follows if later requests can use the id only if this request has a member whose
+   * path ends with `END`.
    */
   readonly gives: string
   /** True if ids are resource names (`files/abc`): alone, in a path, or at the end of a URL. */
@@ -25,17 +26,15 @@ export type HandleTable = {
   readonly readForms?: readonly string[]
 }
 
+/** Place of a JSON member of a request. `name`: last key of its path; `parents`: the keys before it. */
+export type Place = { readonly parents: readonly string[]; readonly name: string }
+
 export type CompiledHandles = {
   readonly paths: ReadonlyMap<string, { readonly kind: string; readonly words: ReadonlySet<string> }>
-  /** `name`: last key of the member's path; `parents`: the keys before it. */
-  readonly fields: ReadonlyArray<{
-    readonly parents: readonly string[]
-    readonly name: string
-    readonly kind: string
-  }>
+  readonly fields: ReadonlyArray<Place & { readonly kind: string }>
   readonly gives: ReadonlyMap<
     string,
-    ReadonlyArray<{ readonly kind: string; readonly path: readonly string[] }>
+    ReadonlyArray<{ readonly kind: string; readonly path: readonly string[]; readonly needs: Place | null }>
   >
   /** Ends of member paths that the scan of a request body searches for. */
   readonly ends: readonly string[]
@@ -51,24 +50,36 @@ export function compileHandles(table: HandleTable): CompiledHandles {
     return [segment, { kind, words: new Set(literals) }] as const
   })
   const fields = linesOf(table.fields)
-  const gives = linesOf(table.gives).map(([name = '', kind = '', path = '']) => ({
+  const gives = linesOf(table.gives).map(([name = '', kind = '', path = '', condition]) => ({
     type: `${table.connector}.${name}`,
-    given: { kind, path: path.split('.') },
+    given: { kind, path: path.split('.'), needs: condition === undefined ? null : neededBy(condition) },
   }))
   return {
     paths: new Map(paths),
-    fields: fields.map(([end = '', kind = '']) => {
-      const keys = end.split('.')
-      return { parents: keys.slice(0, -1), name: keys.at(-1) ?? '', kind }
-    }),
+    fields: fields.map(([end = '', kind = '']) => ({ ...placeOf(end), kind })),
     gives: new Map(
       [...Map.groupBy(gives, ({ type }) => type)].map(([type, all]) => [type, all.map(({ given }) => given)]),
     ),
-    ends: fields.map(([end = '']) => end),
+    ends: [
+      ...fields.map(([end = '']) => end),
+      ...gives.flatMap(({ given: { needs } }) =>
+        needs === null ? [] : [[...needs.parents, needs.name].join('.')],
+      ),
+    ],
     hasResourceNames: table.hasResourceNames === true,
     unreadCalls: table.unreadCalls,
     readForms: (table.readForms ?? []).map((name) => `${table.connector}.${name}`),
   }
+}
+
+function placeOf(end: string): Place {
+  const keys = end.split('.')
+  return { parents: keys.slice(0, -1), name: keys.at(-1) ?? '' }
+}
+
+function neededBy(condition: string): Place {
+  if (!condition.startsWith('if=')) throw new Error(`handles: no condition "${condition}"`)
+  return placeOf(condition.slice('if='.length))
 }
 
 function linesOf(text: string): readonly (readonly string[])[] {

@@ -29,7 +29,7 @@ export function readFieldNames(
   const renamed = members.map(([name, value]) => [names.get(name) ?? name, value] as const)
   const value = Object.fromEntries(renamed)
   return Object.keys(value).length === renamed.length
-    ? { kind: 'json', value }
+    ? { ...body, value }
     : refusal(
         'ambiguous_request',
         'the body has a field in both of its spellings (`displayName`, `display_name`); send one of them',
@@ -67,6 +67,7 @@ export function judgeModel({ segments }: PathSegments, body: BodyView | undefine
 export const MODEL_PATHS: readonly string[] = [
   'model',
   'requests.*.model',
+  'requests.model',
   'generateContentRequest.model',
   'generate_content_request.model',
   'batch.model',
@@ -74,7 +75,7 @@ export const MODEL_PATHS: readonly string[] = [
 
 function modelsIn(body: unknown): readonly unknown[] {
   if (!isRecord(body)) return []
-  const requests = Array.isArray(body['requests']) ? body['requests'] : []
+  const requests = [body['requests']].flat()
   const inner = [body['generateContentRequest'], body['generate_content_request'], body['batch'], ...requests]
   return [body, ...inner].map((message: unknown) => (isRecord(message) ? message['model'] : undefined))
 }

@@ -58,11 +58,11 @@ const MONEY = `
 
 /** Catalogue rows for customers, products, prices and subscriptions. */
 const CUSTOMERS = `
-  POST   /v1/customers                                 customer.create           write low    email,name
+  POST   /v1/customers                                 customer.create           write low    email,name,coupon,promotion_code,plan
   GET    /v1/customers                                 customer.list             read  low
   GET    /v1/customers/search                          customer.search           read  low    query
   GET    /v1/customers/{id}                            customer.get              read  low
-  POST   /v1/customers/{id}                            customer.update           write low    email,name
+  POST   /v1/customers/{id}                            customer.update           write low    email,name,coupon,promotion_code,plan
   DELETE /v1/customers/{id}                            customer.delete           write medium +irreversible
   GET    /v1/customers/{id}/subscriptions              subscription.list         read  low
   POST   /v1/customers/{id}/subscriptions              subscription.create       write medium items,price,plan +financial_impact @same

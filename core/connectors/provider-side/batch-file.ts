@@ -18,9 +18,9 @@ export const UNREAD_FILE = 'an uploaded file, which may contain the requests of 
 const MAX_LINES = 50_000
 
 /**
- * Reads the provider-side acts and the handles of the batch requests in an uploaded file with one JSON object per line.
- * The result is empty if the form states a purpose that is not `batch`. A file that the gateway cannot parse counts as
- * a file that may contain any request.
+ * Reads the provider-side acts and the handles of the model requests in an uploaded file with one JSON object per line.
+ * The result is empty if the form states a purpose that is not in `batchPurposes`. A file that the gateway cannot parse
+ * counts as a file that may contain any request.
  */
 export function* readBatchFile(
   rules: UploadRules,
@@ -31,7 +31,7 @@ export function* readBatchFile(
   const parts = isRefusal(boundary) ? boundary : readParts(bytes, boundary)
   const findings = new UploadFindings(rules)
   if (isRefusal(parts)) return findings.with(unreadAct(UNREAD_FILE))
-  if (!isForBatch(bytes, parts)) return findings.facts()
+  if (!holdsRequests(rules, bytes, parts)) return findings.facts()
   for (const part of parts.filter(({ name }) => name === 'file')) {
     if (isRecoded(bytes, part)) return findings.with(unreadAct(UNREAD_FILE))
     const wrong = yield* readLines(rules, partContent(bytes, part), findings)
@@ -45,13 +45,17 @@ export function isBatchUpload({ table }: CompiledTable, type: string): boolean {
   return table.batchUploads?.some((name) => type === `${table.connector}.${name}`) === true
 }
 
-function isForBatch(bytes: Uint8Array, parts: readonly Part[]): boolean {
+function holdsRequests(
+  { table: { table } }: UploadRules,
+  bytes: Uint8Array,
+  parts: readonly Part[],
+): boolean {
   const stated = parts.filter(({ name }) => name.trim().toLowerCase() === 'purpose')
   if (stated.some((part) => isRecoded(bytes, part))) return true
   const purposes = stated.map((part) =>
     TEXT.decode(partContent(bytes, part).subarray(0, 64)).trim().toLowerCase(),
   )
-  return purposes.length === 0 || purposes.some((purpose) => purpose === 'batch')
+  return purposes.length === 0 || purposes.some((purpose) => table.batchPurposes?.includes(purpose) === true)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Action } from '../../action/action.ts'
 import { type Refusal, refusal } from '../../request/canonical.ts'
-import { CONTAINER, type FoundMembers } from '../../request/json/member-finder.ts'
+import { ANY_KEY, CONTAINER, type FoundMembers } from '../../request/json/member-finder.ts'
 import { snakeCase } from '../llm/resource-bodies.ts'
 import type { ProviderAct, ProviderKind } from './kinds.ts'
 import { isInline, listedHost, reachedHost } from './reached-host.ts'
@@ -114,8 +114,10 @@ function isAt({ parents, isRooted }: FieldRow, place: readonly string[]): boolea
 
 export function endsWith(place: readonly string[], end: readonly string[]): boolean {
   const from = place.length - end.length
-  for (let at = 0; at < end.length; at++) if (place[from + at] !== end[at]) return false
-  return from >= 0
+  if (from < 0) return false
+  for (let at = 0; at < end.length; at++)
+    if (end[at] !== ANY_KEY && place[from + at] !== end[at]) return false
+  return true
 }
 
 type At = Pick<FoundMembers, 'place' | 'members'> & { readonly value: unknown }
@@ -150,6 +152,7 @@ function counts({ value: wanted, target }: FieldRow, value: unknown): boolean {
   if (wanted === null) return target === 'none' || value !== CONTAINER
   const text = String(value)
   if (wanted.by === 'contains') return text.includes(wanted.text)
+  if (wanted.by === 'except') return !wanted.text.split('|').includes(text.toLowerCase())
   return wanted.text === 'true' ? !FALSE.test(text) : text === wanted.text
 }
 

@@ -6,9 +6,13 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   // In a batch file, `url` is the operation of a request, not a host.
   ownFile: /^\/v1(?:\/[a-z0-9_-]+)+$/,
   opaque: ['parameters', 'schema', 'output_schema', 'metadata', 'properties', '$defs', 'definitions'],
+  // Names of graders, variables of a stored prompt, and data of an evaluation, which may be messages for a model.
+  callerKeys: ['graders', 'variables', 'item'],
   toolPlaces: ['tools'],
   callerTools: ['functions'],
   batchUploads: ['file.upload'],
+  // Messages for training and evaluation may contain images, which the provider fetches.
+  batchPurposes: ['batch', 'fine-tune', 'evals'],
   readForms: ['realtime_call.create', 'video.create', 'image.edit'],
   tools: `
     function                     caller
@@ -39,6 +43,11 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     image_url.url                     provider_fetch.url        host
     file_url                          provider_fetch.url        host
     remote_url                        provider_fetch.url        host
+    # Servers with the same API accept these beside the fields of OpenAI.
+    video_url                         provider_fetch.url        host
+    video_url.url                     provider_fetch.url        host
+    audio_url                         provider_fetch.url        host
+    audio_url.url                     provider_fetch.url        host
     token_endpoint                    provider_fetch.url        host
     network_policy.allowed_domains.*  provider_tool.code        name
     allowed_hosts.*                   provider_tool.code        name
@@ -49,8 +58,10 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     # A grader of type python is a program.
     grader.type                       provider_tool.code        is=python_grader  =python
     graders.type                      provider_tool.code        is=python_grader  =python
-    graders.*.type                    provider_tool.code        is=python_grader  =python
+    graders.?.type                    provider_tool.code        is=python_grader  =python
     testing_criteria.*.type           provider_tool.code        is=python_grader  =python
+    grader.url                        provider_fetch.url        host
+    graders.?.url                     provider_fetch.url        host
     # A fine-tuning job reports to these services.
     integrations.*.type               provider_tool.connector   text
     # Answers to questions about MCP calls, sign-ins and origins of the provider's browser.
@@ -64,7 +75,8 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     input.*.decision                  hosted_approval.answer    of=request_id  =approve
     items.*.decision                  hosted_approval.answer    of=request_id  =approve
     ^.decision                        hosted_approval.answer    of=request_id  =approve
-    background                        hosted_agent.run          of=model  =true
+    # The other values belong to images.
+    background                        hosted_agent.run          of=model  !false|0|transparent|opaque|auto
     prompt.id                         hosted_agent.run          text
     workflow.id                       hosted_agent.run          text
     ^.agent_id                        hosted_agent.run          text
@@ -76,6 +88,8 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     environment_template_id           provider_tool.code        text
     ^.input_file_id                   batch.run                 text
     purpose                           provider_tool.unknown     unread  =batch
+    purpose                           provider_tool.unknown     unread  =fine-tune
+    purpose                           provider_tool.unknown     unread  =evals
   `,
   operations: `
     run.create                     hosted_agent.run  of=assistant_id

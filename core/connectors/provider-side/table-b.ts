@@ -40,6 +40,8 @@ export const LLM_B_PROVIDER_SIDE: ProviderTable = {
     environment_id                  provider_tool.code        text
     # Credentials of a person for other services, which programs and MCP servers of the agent use.
     vault_ids.*                     provider_tool.connector   text
+    # A role at a cloud provider, in whose name the agent acts.
+    execution_identity.role_arn     provider_tool.connector   text
     ^.agent                         hosted_agent.run          text
     ^.agent.id                      hosted_agent.run          text
     multiagent.agents.*             hosted_agent.run          text

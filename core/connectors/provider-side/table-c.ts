@@ -11,6 +11,7 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   ],
   // The result of a function is JSON of the caller, or a list of texts and images for the model.
   opaqueObjects: ['result'],
+  singleValues: true,
   toolPlaces: ['tools'],
   callerTools: ['tools.*.functionDeclarations', 'tools.*.function_declarations'],
   toolsByName: true,
@@ -42,7 +43,6 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
   `,
   fields: `
     tools.*.url                          provider_tool.mcp    host
-    tools.url                            provider_tool.mcp    host
     streamableHttpTransport.url          provider_tool.mcp    host
     streamable_http_transport.url        provider_tool.mcp    host
     fileUri                              provider_fetch.url   host

@@ -16,7 +16,8 @@ export type ProviderTable = {
    * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read. The target
    * is the `host` of a URL, the `name` of a host, a `text`, `unread` for the name of a resource that contains requests,
    * `of=MEMBER` for the text of another member of the same object, `is=TEXT` for a fixed target, or `none`. A line may
-   * end with the value that the field must have (`=true`), or with a text that it must contain (`~-search-`).
+   * end with the value that the field must have (`=true`), a text that it must contain (`~-search-`), or values in lower
+   * case that it must not have (`!false|0`).
    */
   readonly fields: string
   /**
@@ -31,6 +32,16 @@ export type ProviderTable = {
    * `FindRules`).
    */
   readonly opaqueObjects?: readonly string[]
+  /**
+   * Names of members with keys of the caller's choice, whose values the provider uses (see `FindRules`). In `fields`,
+   * `?` stands for such a key.
+   */
+  readonly callerKeys?: readonly string[]
+  /**
+   * True if the provider accepts a single value in place of a list (protobuf JSON). Each field with `*` then also
+   * matches without it.
+   */
+  readonly singleValues?: boolean
   /** Paths of tools in a request, in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
   /** Paths of lists whose elements are tools that the caller executes if they have no `type`. */
@@ -39,8 +50,10 @@ export type ProviderTable = {
   readonly toolsByName?: boolean
   /** Operations that may use tools and whose messages the gateway does not read. */
   readonly unreadOperations?: readonly string[]
-  /** Operations that upload files which may contain batch requests, one JSON object per line, as a multipart form. */
+  /** Operations that upload files which may contain model requests, one JSON object per line, as a multipart form. */
   readonly batchUploads?: readonly string[]
+  /** Values of the form field `purpose` of files that contain model requests or messages for a model. */
+  readonly batchPurposes?: readonly string[]
   /** Operations with opaque bodies that accept their fields as a multipart form, which may contain tools or URLs. */
   readonly readForms?: readonly string[]
   /** Matches URLs of the provider itself. The provider fetches nothing from other hosts for these URLs. */
@@ -70,7 +83,7 @@ export type FieldRow = {
   readonly member: string | null
   /** Target that does not depend on the value of the field; null if there is none. */
   readonly fixed: string | null
-  readonly value: { readonly by: 'equals' | 'contains'; readonly text: string } | null
+  readonly value: { readonly by: 'equals' | 'contains' | 'except'; readonly text: string } | null
 }
 
 export type OperationRow = {
@@ -91,7 +104,9 @@ export type CompiledTable = {
 }
 
 export function compileTable(table: ProviderTable): CompiledTable {
-  const fields = linesOf(table.fields).map(readField)
+  const fields = linesOf(table.fields)
+    .flatMap((line) => (table.singleValues === true ? withSingleValue(line) : [line]))
+    .map(readField)
   const toolPlaces = ['tools.*', ...table.toolPlaces]
   const tools = linesOf(table.tools).map(readTool)
   const { callerTools = [] } = table
@@ -111,10 +126,17 @@ export function compileTable(table: ProviderTable): CompiledTable {
       ],
       opaque: table.opaque,
       opaqueObjects: table.opaqueObjects,
+      callerKeys: table.callerKeys,
     },
     toolPlaces: toolPlaces.map((place) => place.split('.')),
     callerTools: callerTools.map((place) => place.split('.')),
   }
+}
+
+/** Returns a line, and the line without the list in its path if there is one. */
+function withSingleValue(line: readonly string[]): ReadonlyArray<readonly string[]> {
+  const [end = '', ...more] = line
+  return end.includes('.*') ? [line, [end.replace('.*', ''), ...more]] : [line]
 }
 
 /** Returns the ends of the member paths that a row reads. */
@@ -177,7 +199,15 @@ function isTarget(text: string): text is FieldRow['target'] {
 }
 
 function readValue(text: string): FieldRow['value'] {
-  return { by: text.startsWith('=') ? 'equals' : 'contains', text: text.slice(1) }
+  const by = VALUE_TESTS[text.charAt(0)]
+  if (by === undefined) throw new Error(`provider-side field: no value "${text}"`)
+  return { by, text: text.slice(1) }
+}
+
+const VALUE_TESTS: Readonly<Record<string, NonNullable<FieldRow['value']>['by']>> = {
+  '=': 'equals',
+  '~': 'contains',
+  '!': 'except',
 }
 
 function readKinds(text: string): readonly ProviderKind[] {

@@ -5,7 +5,8 @@ import { parseValue } from './json-lexer.ts'
 export type FindRules = {
   /**
    * Path suffixes of the members to find, such as `server_url`, `source.url` and `tools.*.type`. `*` stands for the
-   * elements of a list, `?` in `tools.*.?` for the names of all members there, and `^` for the root (`^.agent`).
+   * elements of a list, `?` in `tools.*.?` for the names of all members there, `?` elsewhere for any key
+   * (`graders.?.type`), and `^` for the root (`^.agent`).
    */
   readonly ends: readonly string[]
   /** Names of members that contain arbitrary JSON of the caller. The scan does not search their values. */
@@ -15,6 +16,11 @@ export type FindRules = {
    * these objects, but it searches a list.
    */
   readonly opaqueObjects?: readonly string[] | undefined
+  /**
+   * Names of members that contain objects with keys of the caller's choice. No name below them is opaque, because the
+   * caller could hide a value under an opaque name.
+   */
+  readonly callerKeys?: readonly string[] | undefined
 }
 
 /** Found members of one object, or found elements of one list. */
@@ -48,13 +54,18 @@ type Compiled = {
   readonly named: readonly End[]
   readonly opaque: ReadonlySet<string>
   readonly opaqueObjects: ReadonlySet<string>
+  readonly callerKeys: ReadonlySet<string>
 }
 type Growing = { place: readonly string[]; members: Map<string, unknown>; names: string[] }
-/** Open object or list. `isNamed` is true if a rule requests the names of all its members. */
+/**
+ * Open object or list. `isNamed` is true if a rule requests the names of all its members, `isSearched` if no name
+ * below it is opaque.
+ */
 type Level = {
   readonly parent: Level | null
   isObject: boolean
   isOpaque: boolean
+  isSearched: boolean
   isNamed: boolean
   /** Key of the current member; `*` in a list. */
   key: string
@@ -62,7 +73,13 @@ type Level = {
 }
 
 const NO_BYTES = new Uint8Array(0)
-const NO_RULES: Compiled = { byName: new Map(), named: [], opaque: new Set(), opaqueObjects: new Set() }
+const NO_RULES: Compiled = {
+  byName: new Map(),
+  named: [],
+  opaque: new Set(),
+  opaqueObjects: new Set(),
+  callerKeys: new Set(),
+}
 
 /** Follows a scan through a JSON text, and collects the members that match the rules. */
 export class MemberFinder {
@@ -95,21 +112,23 @@ export class MemberFinder {
   open(isObject: boolean): void {
     const parent = this.#level
     if (this.#isWanted && parent !== null) this.#note(parent, CONTAINER)
-    const isOpaque = parent !== null && (parent.isOpaque || this.#isOpaque(parent.key, isObject))
+    const isOpaque = parent !== null && (parent.isOpaque || this.#isOpaque(parent, isObject))
+    const isSearched = parent !== null && (parent.isSearched || this.#rules.callerKeys.has(parent.key))
     const isNamed = isObject && !isOpaque && this.#isNamed(parent)
-    this.#level = this.#push(parent, { isObject, isOpaque, isNamed })
+    this.#level = this.#push(parent, { isObject, isOpaque, isSearched, isNamed })
     this.#isWanted = !isObject && this.#isWantedIn(this.#level)
   }
 
   #push(
     parent: Level | null,
-    { isObject, isOpaque, isNamed }: Pick<Level, 'isObject' | 'isOpaque' | 'isNamed'>,
+    { isObject, isOpaque, isSearched, isNamed }: Omit<Level, 'parent' | 'key' | 'found'>,
   ): Level {
     const known = this.#levels[this.#depth]
-    const level = known ?? { parent, isObject, isOpaque, isNamed, key: '*', found: null }
+    const level = known ?? { parent, isObject, isOpaque, isSearched, isNamed, key: '*', found: null }
     if (known === undefined) this.#levels.push(level)
     level.isObject = isObject
     level.isOpaque = isOpaque
+    level.isSearched = isSearched
     level.isNamed = isNamed
     level.key = '*'
     level.found = null
@@ -161,7 +180,8 @@ export class MemberFinder {
     return parseValue(this.#bytes, start, end)
   }
 
-  #isOpaque(key: string, isObject: boolean): boolean {
+  #isOpaque({ key, isSearched }: Level, isObject: boolean): boolean {
+    if (isSearched) return false
     return this.#rules.opaque.has(key) || (isObject && this.#rules.opaqueObjects.has(key))
   }
 
@@ -194,13 +214,15 @@ function placeOf({ parent }: Level): readonly string[] {
 function endsWith(from: Level | null, { parents, isRooted }: End): boolean {
   let level = from
   for (let at = parents.length - 1; at >= 0; at--) {
-    if (level?.key !== parents[at]) return false
-    level = level?.parent ?? null
+    if (level === null || (parents[at] !== ANY_KEY && level.key !== parents[at])) return false
+    level = level.parent
   }
   return !isRooted || level === null
 }
 
 const ALL_NAMES = '?'
+/** Stands for any key among the parents of a member. */
+export const ANY_KEY = '?'
 const made = new WeakMap<FindRules, Compiled>()
 
 function compiled(rules: FindRules): Compiled {
@@ -217,7 +239,8 @@ function compiled(rules: FindRules): Compiled {
     else byName.set(name, [...(byName.get(name) ?? []), place])
   }
   const opaqueObjects = new Set(rules.opaqueObjects)
-  const all = { byName, named, opaque: new Set(rules.opaque), opaqueObjects }
+  const callerKeys = new Set(rules.callerKeys)
+  const all = { byName, named, opaque: new Set(rules.opaque), opaqueObjects, callerKeys }
   made.set(rules, all)
   return all
 }

@@ -15,10 +15,10 @@ import type { ResponseStage } from './response-stage.ts'
  * no resources.
  */
 export function handleWatchOf(exchange: Journaled, handles: HandlePort): HandleWatch | null {
-  const { connector, agent, actions = [] } = exchange
+  const { connector, agent, actions = [], scan } = exchange
   const reader = connector?.connector.handles
   if (connector === undefined || reader === undefined || agent === undefined) return null
-  const places = reader.given(actions)
+  const places = reader.given(actions, scan?.result.found ?? [])
   return places.length === 0 ? null : new HandleWatch(exchange, { handles, reader, places, connector, agent })
 }
 

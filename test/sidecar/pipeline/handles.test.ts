@@ -67,6 +67,8 @@ const events =
 type Given = readonly [what: string, request: Ask, answer: Answer, uses: readonly Ask[]]
 
 const MODEL = { model: 'm', input: 'x' }
+const MESSAGE = { model: 'm', max_tokens: 1, messages: [] }
+const continued = (id: string) => ({ type: 'continue', previous_message_id: id })
 const RPC = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
 const SESSION = ['Mcp-Session-Id', 's1']
 
@@ -89,6 +91,18 @@ const GIVEN: readonly Given[] = [
     { at: 'a', path: '/v1/responses', body: { ...MODEL, stream: true } },
     events({ type: 'response.created', response: { id: 'resp_2' } }),
     [{ at: 'a', path: '/v1/responses', body: { ...MODEL, previous_response_id: 'resp_2' } }],
+  ],
+  [
+    'a message of a thread that the provider keeps',
+    { at: 'b', path: '/v1/messages', body: { ...MESSAGE, thread: { type: 'create' } } },
+    json({ id: 'msg_1', type: 'message' }),
+    [{ at: 'b', path: '/v1/messages', body: { ...MESSAGE, thread: continued('msg_1') } }],
+  ],
+  [
+    'a message of a continued thread that streams',
+    { at: 'b', path: '/v1/messages', body: { ...MESSAGE, stream: true, thread: continued('msg_0') } },
+    events({ type: 'message_start', message: { id: 'msg_2' } }),
+    [{ at: 'b', path: '/v1/messages', body: { ...MESSAGE, stream: true, thread: continued('msg_2') } }],
   ],
   [
     'a thread',

@@ -4,7 +4,7 @@ import { idsIn, repositoriesIn } from '../../binding/target-by-id.ts'
 import type { ConnectorConfig, Row } from '../../connector.ts'
 import { isRecord } from '../../fields/fields.ts'
 import { type ActionParts, namedAction } from '../../named-action.ts'
-import { withReferenceActions } from '../references.ts'
+import { isForced, withReferenceActions } from '../references.ts'
 import { MILD, MUTATION_TABLE, type MutationRow } from './mutation-table.ts'
 import { argumentsOf, type Variables } from './values.ts'
 
@@ -82,10 +82,13 @@ function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'
 }
 
 const NOTHING = /^0+$/
+/** Matches the object id of a reference that must not exist yet. Servers may ignore any other id. */
+const NO_REFERENCE = /^(?:0{40}|0{64})$/
 
 /**
  * Returns the action of each reference of the mutation `updateRefs`, with its further actions. The old and the new
- * object id determine whether the mutation creates, moves or deletes the reference.
+ * object id determine whether the mutation creates, moves or deletes the reference. A forced update moves it, because
+ * nothing is forced where no reference exists.
  */
 function referenceActions(input: Input, given: Given): readonly Action[] {
   // GraphQL servers accept a single value in place of a list.
@@ -97,9 +100,10 @@ function referenceActions(input: Input, given: Given): readonly Action[] {
 }
 
 function referenceAction(update: Input, given: Given): Action {
-  const { beforeOid, afterOid } = update
-  const isNothing = (oid: unknown) => typeof oid === 'string' && NOTHING.test(oid)
-  const verb = isNothing(afterOid) ? 'delete' : isNothing(beforeOid) ? 'create' : 'update'
+  const { beforeOid, afterOid, force } = update
+  const isDeleted = typeof afterOid === 'string' && NOTHING.test(afterOid)
+  const isNew = typeof beforeOid === 'string' && NO_REFERENCE.test(beforeOid) && !isForced(force)
+  const verb = isDeleted ? 'delete' : isNew ? 'create' : 'update'
   const parameters = new Map([
     ['name', 'ref'],
     ['afterOid', 'sha'],

@@ -107,7 +107,19 @@ function nameMessage(message: unknown, share: number, given: Given): readonly Ac
     if (isRefusal(named)) return named
     actions.push(...named)
   }
-  return actions.length > 0 ? actions : refusal('malformed_request', 'the GraphQL operation selects no field')
+  if (actions.length === 0) return refusal('malformed_request', 'the GraphQL operation selects no field')
+  return SECRET_FIELD.test(asked.query) ? actions.map(withSecret) : actions
+}
+
+/**
+ * Matches names of fields whose value is a credential: a token for cloning a repository, and codes that replace the
+ * second factor at an identity provider. Names in GraphQL have no escapes, so the text of the document is sufficient.
+ */
+const SECRET_FIELD = /\b(?:tempCloneToken|recoveryCodes)\b/
+
+function withSecret(action: Action): Action {
+  const nameReason = 'The response contains a token or a recovery code.'
+  return { ...action, risk: 'high', effects: [...(action.effects ?? []), 'credential_out'], nameReason }
 }
 
 function readMessage(message: unknown): GraphqlRequest | Refusal {

@@ -38,7 +38,7 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
     reason:
       'The text has a link (with `parse: full`, also a host name), and `unfurl_links` and `unfurl_media` are not both false. The provider fetches the link.',
     applies: (parameters) => {
-      const link = parameters['parse'] === 'full' ? BARE_LINK : LINK
+      const link = /full/i.test(textOf(parameters['parse'])) ? BARE_LINK : LINK
       const isUnfurled = !(isFalse(parameters['unfurl_links']) && isFalse(parameters['unfurl_media']))
       return (
         isUnfurled && TEXTS.some((name) => [link, LINK].some((one) => one.test(textOf(parameters[name]))))

@@ -41,8 +41,24 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
     reason: '`agent_assignment` is given.',
     applies: (parameters) => has(parameters, 'agent_assignment', 'agentAssignment'),
   },
+  {
+    actions: ISSUES,
+    effects: ['delegate'],
+    reason: '`issueTemplate` is given: labels and assignees come from the template, and may start an agent.',
+    applies: (parameters) => has(parameters, 'issueTemplate'),
+  },
+  {
+    actions: ['branch.create', 'branch.update', 'branch.rename', 'branch.merge', 'git.push'],
+    effects: ['publish'],
+    reason: 'The branch is `gh-pages`: GitHub Pages can publish its content as a website.',
+    applies: ({ ref, new_name: name, base }) => [ref, name, base].flatMap(valuesOf).some(isPagesBranch),
+  },
   ...KNOWN_AGENTS,
 ]
+
+function isPagesBranch(ref: unknown): boolean {
+  return typeof ref === 'string' && /^(?:refs\/)?(?:heads\/)?gh-pages$/i.test(ref)
+}
 
 function isWorkflow(path: unknown): boolean {
   return typeof path === 'string' && isWorkflowPath(path)

@@ -15,7 +15,20 @@ export const MONEY_CONTAINERS = [
 /** Secret properties of a resource. A response contains them only if the request lists them in `expand`. */
 const SECRET = /(^|\.)(number|account_number|cvc|pin|payload|client_secret|secret)$/i
 
+/**
+ * Parameters of a customer that give a discount, or that start a subscription in old versions of the API, which a
+ * request selects with `Stripe-Version`.
+ */
+export const CUSTOMER_FIELDS = ['coupon', 'promotion_code', 'plan'] as const
+
 export const PAYMENTS_FIELDS: readonly FieldRule[] = [
+  {
+    actions: ['customer.create', 'customer.update'],
+    effects: ['money_out'],
+    reason: '`coupon` or `promotion_code` gives a discount, or `plan` starts a subscription.',
+    applies: (parameters) =>
+      Object.keys(parameters).some((name) => CUSTOMER_FIELDS.some((field) => field === name.split('[')[0])),
+  },
   {
     actions: [],
     effects: ['money_out'],

@@ -140,6 +140,60 @@ describe('fields of a request add effect classes', () => {
       ['delegate'],
     ],
     [
+      'an issue from a template, whose labels and assignees the request does not show',
+      graphql(
+        'mutation { createIssue(input: {repositoryId: "R_1", title: "x", issueTemplate: "bug.md"}) { clientMutationId } }',
+      ),
+      'codehost.issue.create',
+      ['delegate'],
+    ],
+    [
+      'a token for cloning in a fragment',
+      graphql('query { node(id: "R_1") { ...f } } fragment f on Repository { token: tempCloneToken }'),
+      'codehost.graphql.node',
+      ['credential_out'],
+    ],
+    [
+      'a token for cloning in the result of a mutation',
+      graphql(
+        'mutation { createIssue(input: {repositoryId: "R_1", title: "x"}) { issue { repository { tempCloneToken } } } }',
+      ),
+      'codehost.issue.create',
+      ['credential_out'],
+    ],
+    [
+      'a branch that becomes a website',
+      on('/repos/o/r/git/refs', { ref: 'refs/heads/gh-pages', sha: 'a' }),
+      'codehost.branch.create',
+      ['publish'],
+    ],
+    [
+      'the same by GraphQL',
+      graphql(
+        'mutation { createRef(input: {repositoryId: "R_1", name: "refs/heads/gh-pages", oid: "a"}) { clientMutationId } }',
+      ),
+      'codehost.branch.create',
+      ['publish'],
+    ],
+    [
+      'a website that is moved',
+      on('/repos/o/r/git/refs/heads/gh-pages', { sha: 'a' }, 'PATCH'),
+      'codehost.branch.update',
+      ['publish'],
+    ],
+    [
+      'a branch that is renamed to a website',
+      on('/repos/o/r/branches/x/rename', { new_name: 'gh-pages' }),
+      'codehost.branch.rename',
+      ['publish'],
+    ],
+    [
+      'a branch',
+      on('/repos/o/r/git/refs', { ref: 'refs/heads/gh-pages-2', sha: 'a' }),
+      'codehost.branch.create',
+      [],
+    ],
+    [
       'an image block',
       {
         connector: 'chat',
@@ -165,6 +219,16 @@ describe('fields of a request add effect classes', () => {
       ['egress'],
     ],
     [
+      'a host that becomes a link, by a mode in capitals',
+      {
+        connector: 'chat',
+        target: '/api/chat.postMessage',
+        body: { channel: 'C1', text: 'x.test', parse: 'FULL' },
+      },
+      'chat.message.post',
+      ['egress'],
+    ],
+    [
       'a link that is not unfurled',
       {
         connector: 'chat',
@@ -185,6 +249,24 @@ describe('fields of a request add effect classes', () => {
       { connector: 'payments', method: 'GET', target: '/v1/issuing/cards/ic_1?expand[]=number&expand[]=cvc' },
       'payments.issuing_card.get',
       ['credential_out'],
+    ],
+    [
+      'a customer with a discount',
+      { connector: 'payments', target: '/v1/customers', form: 'name=a&promotion_code=promo_1' },
+      'payments.customer.create',
+      ['money_out'],
+    ],
+    [
+      'a customer with a subscription, in old versions of the API',
+      { connector: 'payments', target: '/v1/customers', form: 'name=a&plan=p_1&source=tok_1' },
+      'payments.customer.create',
+      ['money_out'],
+    ],
+    [
+      'a customer',
+      { connector: 'payments', target: '/v1/customers', form: 'name=a&metadata[coupon]=x' },
+      'payments.customer.create',
+      [],
     ],
     [
       'the secret of an app in a list',

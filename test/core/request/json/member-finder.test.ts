@@ -6,8 +6,12 @@ import { FIND_BOUNDS } from '../../../../core/request/json/member-finder.ts'
 import { runSliced } from '../../../../core/sliced.ts'
 
 const find = {
-  ends: ['image_url', 'image_url.url', 'tools.*.type', 'tools.*.domains.*', 'kinds.*.?', '^.root'],
+  ends: [
+    ...['image_url', 'image_url.url', 'tools.*.type', 'tools.*.domains.*', 'kinds.*.?', '^.root'],
+    'graders.?.type',
+  ],
   opaque: ['input'],
+  callerKeys: ['variables'],
 }
 
 function found(text: string) {
@@ -54,6 +58,16 @@ describe('members that are looked for at any depth', () => {
     ],
     ['with escapes in their names', '{"image\\u005furl":"u"}', [['', { image_url: 'u' }, []]]],
     ['not in arbitrary JSON of the caller', '{"input":{"image_url":"u"},"a":1}', []],
+    [
+      'below any key',
+      '{"graders":{"a":{"type":"p"},"b":{"c":{"type":"q"}}},"x":{"type":"r"}}',
+      [['graders.a', { type: 'p' }, []]],
+    ],
+    [
+      'below keys of the caller under the name of arbitrary JSON',
+      '{"variables":{"input":{"image_url":"u"}},"input":{"variables":{"image_url":"v"}}}',
+      [['variables.input', { image_url: 'u' }, []]],
+    ],
     ['also behind arbitrary JSON', '{"input":{"a":[{}]},"image_url":"u"}', [['', { image_url: 'u' }, []]]],
     ['not in other places', '{"tools":{"type":"a"},"b":{"root":1}}', []],
     ['at the root', '{"root":1}', [['', { root: 1 }, []]]],
