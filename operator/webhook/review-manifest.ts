@@ -174,7 +174,9 @@ function judgePolicy(spec: PolicySpec, isOfTenant: boolean): AdmissionResponse {
   if (isTooLarge(document))
     return {
       allowed: true,
-      warnings: ['The policy was admitted without validation, because it is too large for it. Check its status.'],
+      warnings: [
+        'The policy was admitted without validation, because it is too large for it. Check its status.',
+      ],
     }
   const problems = documentProblems(document)
   if (problems.length > 0) return refuse(problems)
