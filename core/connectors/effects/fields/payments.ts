@@ -19,7 +19,7 @@ const SECRET = /(^|\.)(number|account_number|cvc|pin|payload|client_secret|secre
  * Parameters of a customer that give a discount, or that start a subscription in old versions of the API, which a
  * request selects with `Stripe-Version`.
  */
-export const CUSTOMER_FIELDS = ['coupon', 'promotion_code', 'plan'] as const
+const CUSTOMER_FIELDS = ['coupon', 'promotion_code', 'plan'] as const
 
 export const PAYMENTS_FIELDS: readonly FieldRule[] = [
   {
