@@ -113,7 +113,7 @@ function storedProblem(credential: Sources & Exchanged, source: string): string 
   if (credential.oauth2?.grant === 'refresh_token' && hasLocalSource(credential))
     return `spec.credential.oauth2.grant: ${NOT_REPLACED}`
   if (credential.vault === undefined || source === 'file') return null
-  return 'spec.credential.vault: exists only on an installation of one machine; in a cluster create a Secret, and name it in secretRef'
+  return 'spec.credential.vault: works only in an installation on one machine, not in a cluster; in a cluster, create a Secret and name it in secretRef'
 }
 
 /**
