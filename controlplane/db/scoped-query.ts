@@ -26,8 +26,8 @@ export type Within = {
   /** Returns the condition for a column that contains names of the form `namespace/name`. */
   name(column: string): string
   /**
-   * Returns the condition for two columns of names of the form `namespace/name`. `other` decides where
-   * `column` is null.
+   * Returns the condition for two columns of names of the form `namespace/name`. The condition tests `column`, or
+   * `other` where `column` is null.
    */
   nameOr(column: string, other: string): string
   /**

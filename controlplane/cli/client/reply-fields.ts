@@ -1,8 +1,8 @@
 import type * as z from 'zod'
 
 /**
- * Returns the schema of those fields of a reply that a command reads. `Reply` is the type of the reply in
- * `core/wire`: a schema that does not accept every such reply does not compile. The schema is tolerant, because the
+ * Returns `schema`, which describes the fields of a reply that a command reads. A schema that rejects a possible value
+ * of `Reply`, the type of the reply in `core/wire`, does not compile. A schema must ignore unknown fields, because the
  * server may have another version.
  */
 export function replyFields<Reply>(): <S extends z.ZodType>(schema: Accepting<Reply, S>) => S {

@@ -11,8 +11,8 @@ import {
 import { replyFields } from './reply-fields.ts'
 
 /**
- * Authenticates a server before any secret is sent. Rejects with `conflict` when the server cannot prove that it
- * belongs to the installation.
+ * Authenticates a server before the client sends a credential. Rejects with `conflict` when the server cannot prove
+ * that it belongs to the installation.
  */
 export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>
 

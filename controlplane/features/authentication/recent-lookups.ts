@@ -14,7 +14,7 @@ export type Answers<T> = {
   readonly found: ReadonlyMap<string, T>
   /**
    * False when the database did not answer. The results then come from the cache, and a secret may have been revoked
-   * since.
+   * after the cache stored its principal.
    */
   readonly isChecked: boolean
 }

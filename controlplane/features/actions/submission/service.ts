@@ -254,7 +254,7 @@ function ruleOf(decision: Evaluated['decision']): string | null {
   return decisive?.tier === 'platform' ? ruleLabel(decisive) : matchedDetails(decision).matched_rule
 }
 
-/** Returns the expiry of a decision token as ISO 8601. `issuedAt`: epoch seconds. */
+/** Returns the expiry of a decision token as ISO 8601. `issuedAt`: Unix seconds. */
 export function expiryOf(issuedAt: number): string {
   return new Date((issuedAt + TOKEN_LIFE_S) * 1_000).toISOString()
 }

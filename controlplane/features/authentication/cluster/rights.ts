@@ -88,7 +88,9 @@ export function createClusterRights(
   }
 }
 
-/** Creates a first-in, first-out queue that runs at most `most` calls at a time. */
+/**
+ * Creates a first-in, first-out queue that runs at most `most` calls at a time. Throws while `MAX_PENDING` calls wait.
+ */
 function createTurns(most: number) {
   const pending: Array<() => void> = []
   let running = 0
