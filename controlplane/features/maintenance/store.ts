@@ -157,8 +157,8 @@ export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
 }
 
 /**
- * Deletes audit events older than `days` days. Returns the number of deleted events and the time before which they were
- * deleted.
+ * Deletes audit events older than `days` days. Returns the number of deleted events, and the time before which all
+ * deleted events were recorded.
  */
 export async function purgeAudit(
   q: Query,

@@ -246,8 +246,8 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
 }
 
 /**
- * Returns the rule that the card names. The text for a platform policy includes its owner, because a tenant can
- * change neither the rules nor the approvers of the platform team.
+ * Returns the rule that the card names. The text for a platform policy includes the owner of the policy, because a
+ * tenant can change neither the rules nor the approvers of the platform team.
  */
 function ruleOf(decision: Evaluated['decision']): string | null {
   const { decisive } = decision
