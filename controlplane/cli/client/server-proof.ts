@@ -19,7 +19,8 @@ export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>
 const Answer = replyFields<ChallengeReply>()(z.looseObject({ proof: z.string() }))
 
 /**
- * Authenticates the server at `url` with a challenge, once and before the first request.
+ * Creates the function that authenticates the server at `url` with a challenge. Only the first call sends a challenge;
+ * further calls share its result.
  *
  * @param keyOf Returns the installation key. When `keyOf` throws because there is no key, no request is sent.
  */

@@ -82,9 +82,9 @@ const MAX_TOGETHER = 128
 export type Submit = (submission: Submission) => Promise<Submitted>
 
 /**
- * Decides and stores actions. Concurrent submissions share one statement for actions without an approval, webhook or
- * idempotency key; each other action has its own transaction. A decision is stored only if its rules are still in
- * force.
+ * Creates the function that decides and stores actions. Concurrent submissions share one statement for actions without
+ * an approval, webhook or idempotency key; each other action has its own transaction. A decision is stored only if its
+ * rules are still in force.
  */
 export function createSubmit(deps: SubmissionDeps): Submit {
   const { db, rules } = deps

@@ -79,7 +79,7 @@ type Calling = {
 }
 
 /**
- * Signs an app token, and returns the calls that are authenticated with this token. Rejects with a `MintError` for an
+ * Signs an app token, and creates the calls that are authenticated with this token. Rejects with a `MintError` for an
  * unusable key.
  */
 export async function createAppCall({ githubApp, secret, send, nowMs }: Calling): Promise<AppCall> {
