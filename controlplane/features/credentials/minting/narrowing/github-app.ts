@@ -15,7 +15,7 @@ type Installation = z.infer<typeof Installation>
 
 export type NarrowRequest = Omit<MintRequest, 'rotated'> & {
   readonly need: TokenNeed
-  /** Hash that identifies the specification and the stored secret. */
+  /** Hash that identifies the specification and the stored credential. */
   readonly sourceHash: string
 }
 
@@ -122,7 +122,7 @@ type Issuing = {
   readonly call: AppCall
   readonly app: GithubAppSpec
   readonly need: TokenNeed
-  /** Key that identifies the specification and the stored secret. */
+  /** Key that identifies the specification and the stored credential. */
   readonly key: string
 }
 
