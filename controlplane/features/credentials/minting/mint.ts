@@ -16,7 +16,7 @@ export type MintRequest = {
   readonly rotated: string | null
   /** Name of the Connector; `namespace/name` for a Connector of a manifest. */
   readonly connector: string
-  /** Origin of the Connector. Tenants of a cluster write manifests of the source `kubernetes`. */
+  /** Origin of the Connector. Manifests that tenants of a cluster write have the origin `kubernetes`. */
   readonly source: 'kubernetes' | 'file'
 }
 
