@@ -31,13 +31,13 @@ import type { BreakGlass } from './http/auth/owner-token.ts'
 export type CallerServices = AsyncDisposable & {
   readonly identify: Identify
   readonly gatewayCa: GatewayCa
-  /** Identifies pods with a sidecar; null outside a cluster. */
+  /** Identifies the pods that have a sidecar; null outside a cluster. */
   readonly pods: PodIdentities | null
   /** Resolves whether Kubernetes RBAC lets the members of a group answer approvals; undefined outside a cluster. */
   readonly clusterGroups: ClusterGroups | undefined
   /**
-   * Resolves whether Kubernetes RBAC lets the members of approver groups answer approvals, for groups without user
-   * accounts.
+   * Resolves whether Kubernetes RBAC lets the members of approver groups answer approvals. Only groups that contain no
+   * user account are reviewed.
    */
   readonly members: GroupMembers
   /** Resolves whether the user of a stored answer still has the right to give this answer. */
@@ -45,8 +45,8 @@ export type CallerServices = AsyncDisposable & {
   /** Reads the certificate authorities (CAs) of client certificates; null outside a cluster. */
   readonly readClientCa: (() => Promise<readonly string[]>) | null
   /**
-   * State of the owner's token (break-glass access), which a Secret of the cluster holds; null when no Secret holds
-   * it.
+   * State of the owner's token (break-glass access), which a Secret of the cluster holds; null when no Secret holds the
+   * token.
    */
   readonly breakGlass: BreakGlass | null
 }

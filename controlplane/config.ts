@@ -93,8 +93,8 @@ export type CertificateFiles = { readonly certFile: string; readonly keyFile: st
 
 export type TlsConfig =
   /**
-   * The CA of the installation issues the certificate for `hosts`. Clients that request another host name of `files`
-   * (SNI) receive the certificate in `files`. Without `hosts`, all clients receive the given certificate.
+   * The CA of the installation issues a certificate for `hosts`. A client that requests (SNI) any other host name in
+   * the certificate of `files` receives this certificate. Without `hosts`, all clients receive the given certificate.
    */
   { readonly hosts: readonly [string, ...string[]]; readonly files?: CertificateFiles } | CertificateFiles
 

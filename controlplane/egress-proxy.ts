@@ -21,8 +21,9 @@ export type EgressProxySettings = {
 
 export type EgressProxy = {
   /**
-   * Returns the agent that sends requests for this address through the proxy; the proxy resolves the host name.
-   * Returns undefined when requests for this address use no proxy. Requests to loopback addresses never use a proxy.
+   * Returns the HTTP agent of Node that sends requests for this address through the proxy; the proxy resolves the host
+   * name. Returns undefined when requests for this address use no proxy. Requests to loopback addresses never use a
+   * proxy.
    */
   agentFor(url: URL): HttpAgent | undefined
 }

@@ -39,8 +39,8 @@ export type Invocation = {
 export type Command = {
   readonly name: string
   /**
-   * Summary of the command in one line, imperative, without a full stop. `chaperone --help` shows the summary, and it
-   * is the title of the command's own help.
+   * Summary of the command in one line, imperative, without a full stop. `chaperone --help` shows the summary, and the
+   * help of the command has the summary as its title.
    */
   readonly summary: string
   readonly usage: readonly string[]

@@ -10,7 +10,7 @@ import type { Keyring } from './keyring.ts'
 export type IssuedCertificate = {
   /** The intermediate certificate of the sidecar, followed by the root certificate, PEM. */
   readonly chain: string
-  /** Expiry of the intermediate certificate in epoch milliseconds. */
+  /** Expiry of the intermediate certificate in Unix milliseconds. */
   readonly notAfterMs: number
 }
 

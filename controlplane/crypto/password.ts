@@ -11,7 +11,8 @@ const KEY_BYTES = 32
 
 /**
  * Maximum number of concurrent hashes. Hashes run in the thread pool of libuv, which DNS queries for database
- * connections also use; the limit leaves threads for these queries. The queue limit keeps the wait at a few seconds.
+ * connections also use. The maximum leaves threads for these queries. `MAX_QUEUED` limits the queue, so that a call
+ * waits for a few seconds at most.
  */
 const CONCURRENCY = 2
 const MAX_QUEUED = 150

@@ -13,8 +13,8 @@ export async function readSecretFile(path: string, setting: string): Promise<str
 }
 
 /**
- * Reads a token file. Creates a missing file with a random token and mode 0600. The folder must be writable only when
- * the file is missing.
+ * Reads a token file. Creates a missing file with a random token and mode 0600. Writes to the folder only if the file
+ * is missing.
  */
 export async function readOrCreateToken(path: string, setting: string): Promise<string> {
   if (existsSync(path)) return await readSecretFile(path, setting)

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Times of a token since the epoch; null when the token does not state the time. */
+/** Issue time and expiry of a token, in Unix time; null when the token does not state the time. */
 export type TokenTimes = { readonly issuedAtS: number | null; readonly expiresAtMs: number | null }
 
 const Claims = z.object({ iat: z.number().optional(), exp: z.number().optional() })

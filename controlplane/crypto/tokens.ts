@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { base62 } from '../../core/ids.ts'
 import { sha256 } from '../../runtime/sha256.ts'
 
-/** A new key. `key` is shown once to its owner. Only `prefix` and `sha256` are stored. */
+/** A new agent key or approver key. `key` is shown once to its owner. Only `prefix` and `sha256` are stored. */
 export type IssuedKey = { readonly key: string; readonly prefix: string; readonly sha256: Buffer }
 
 const PREFIX_LENGTH = 15

@@ -7,8 +7,8 @@ import { styleNonce } from './style-nonce.ts'
 import { cssVariables, theme } from './theme.ts'
 
 const nonce = styleNonce()
-// Provides the nonce to react-remove-scroll, a dependency of Mantine, which reads the nonce from this global
-// variable.
+// Provides the nonce of the content security policy to react-remove-scroll, a dependency of Mantine. This library reads
+// the nonce from the global variable `__webpack_nonce__`.
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 
 keepDialogFocus(document)

@@ -108,8 +108,8 @@ function connection(url: string, tls: DatabaseTlsFiles | undefined): pg.ClientCo
 }
 
 /**
- * Returns a function that names prepared statements by a hash of their text. A connection prepares each statement with
- * values only once.
+ * Returns a function that names prepared statements by a hash of their text. A connection prepares a statement with
+ * parameters only at the first use of its name.
  */
 function statementNames(): (text: string) => string {
   const names = new Map<string, string>()

@@ -26,14 +26,14 @@ export type Within = {
   /** Returns the condition for a column that contains names of the form `namespace/name`. */
   name(column: string): string
   /**
-   * Returns the condition for two columns of names of the form `namespace/name`. `other` decides where
-   * `column` is null.
+   * Returns the condition for two columns of names of the form `namespace/name`. The condition tests `column`, or
+   * `other` where `column` is null.
    */
   nameOr(column: string, other: string): string
   /**
-   * Returns SQL that runs the query of `select` once per namespace. For a user with the right in all
-   * namespaces, the SQL runs the query once. An index then delivers the rows of each namespace in order, so
-   * that the query can sort and limit them. `column` and `other` have the same meaning as in `nameOr`.
+   * Returns SQL that runs the query of `select` once per namespace. For a user with the right in all namespaces, the
+   * SQL runs the query once. The query for one namespace reads its rows from an index in order, so it can sort and
+   * limit the rows without reading all of them. `column` and `other` have the same meaning as in `nameOr`.
    */
   each(column: string, other: string, select: (condition: string) => string): string
   /**

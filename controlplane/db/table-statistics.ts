@@ -9,9 +9,9 @@ export type TableStatistics = {
 const FIRST = 500
 
 /**
- * Refreshes the statistics of tables while they grow. A connection keeps the plan of a prepared statement until the
- * statistics change. A plan that was made while the table was empty reads all rows, until autovacuum runs a minute
- * later.
+ * Creates the service that refreshes the statistics of tables while the tables grow. A connection keeps the plan of a
+ * prepared statement until the statistics change. A plan that was made while the table was empty reads all rows, until
+ * autovacuum runs a minute later.
  *
  * @param tables Names of tables, which are constants of the code.
  */

@@ -21,7 +21,7 @@ type ConnectorLabel = { readonly title: string; readonly credential: string }
 const LABELS: Readonly<Record<ConnectorTypeName, ConnectorLabel>> = {
 ${labels.join('')}}
 
-/** Title of each connector type, and the name of its credential at the provider. */
+/** Title of each connector type, and the provider's name for its credential. */
 export const CONNECTOR_LABELS: Readonly<Record<string, ConnectorLabel>> = LABELS
 
 /** The connector types without hosts of their own. */

@@ -18,7 +18,7 @@ const Line = z.discriminatedUnion('kind', [
     created_at: z.string(),
     /** Id of the newest master key of the installation. */
     master_key_id: z.string(),
-    /** Ids of all keys that encrypt credentials in the backup. Default: `master_key_id`. */
+    /** Ids of all keys that encrypt credentials in the backup. Default: only `master_key_id`. */
     master_key_ids: z.array(z.string()).optional(),
     /** Id of the key from which other keys are derived. Default: `master_key_id`. */
     root_key_id: z.string().optional(),

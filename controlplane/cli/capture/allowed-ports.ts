@@ -15,8 +15,7 @@ export function allowedPorts(
 ): readonly number[] {
   const ports = [...new Set(texts.map(portIn))]
   if (ports.length === 0) return []
-  // `place` is read only after the check of the ports, because its getter `folder` locates the data folder and may
-  // throw.
+  // The getter `place.folder` locates the data folder and may throw, so `place` is read after the ports are checked.
   const { folder, env } = place
   const taken = new Set<number>(Object.values(POD_PORTS))
   const own = new Set([folder, ...installationFolders(env).map(dataFolder)].flatMap(portsOf))

@@ -19,7 +19,7 @@ export type IsolationInput = {
   readonly gid: number
   /**
    * Absolute path of the working directory. The shell script that starts the command resolves the path again after it
-   * has mounted the masks.
+   * has mounted over the paths in `masks`.
    */
   readonly cwd: string
   /**
@@ -27,7 +27,10 @@ export type IsolationInput = {
    * read-only.
    */
   readonly trustDir: string
-  /** Paths that the command must not reach. */
+  /**
+   * Paths that the command must not reach. The shell script hides the content of each path by a mount over the path (a
+   * mask).
+   */
   readonly masks: readonly string[]
   /**
    * Command line of the first process of the pid namespace. This process runs as this user and without capabilities.
@@ -152,8 +155,8 @@ function socketsIn(folders: readonly string[], names: readonly string[]): readon
 }
 
 /**
- * Returns the working directories of the processes that this user can inspect. Skips directories on the mount points
- * in `left`.
+ * Returns the working directories of the processes that this user can inspect. Skips directories on the file systems
+ * that are mounted at the mount points in `left`.
  */
 function workingFolders(left: ReadonlySet<string>): readonly string[] {
   const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
@@ -174,8 +177,8 @@ function linkOf(path: string): string | null {
 }
 
 /**
- * Returns the sockets in these folders and their subfolders. Skips the mount points in `left` and does not follow
- * links.
+ * Returns the sockets in these folders and their subfolders. Does not enter the mount points in `left` and does not
+ * follow links.
  */
 function socketsBelow(folders: readonly string[], left: ReadonlySet<string>): readonly string[] {
   const found: string[] = []

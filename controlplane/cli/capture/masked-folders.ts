@@ -19,8 +19,8 @@ function foldersOf(env: NodeJS.ProcessEnv): readonly string[] {
 }
 
 /**
- * Returns the folders to mask for the default state folder, which a terminal without XDG_STATE_HOME uses. Returns
- * none when that state folder cannot be created.
+ * Returns the folders to mask for the default state folder, which commands in a terminal without XDG_STATE_HOME use.
+ * Returns an empty list when this folder cannot be created.
  */
 function foldersOfOther(env: NodeJS.ProcessEnv): readonly string[] {
   try {

@@ -74,7 +74,10 @@ exec { $ARGV[0] } @ARGV;
 exit 127;
 `
 
-/** Byte offsets in `struct seccomp_data`. The kernel uses only the lower 32 bits of the address family. */
+/**
+ * Byte offsets in `struct seccomp_data`. Arguments of a system call have 64 bits. The filter reads only the lower 32
+ * bits of the address family, because the kernel ignores the upper bits.
+ */
 const NUMBER = 0
 const ARCHITECTURE = 4
 const FIRST_ARGUMENT = 16

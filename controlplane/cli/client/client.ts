@@ -145,8 +145,8 @@ export async function readIfAllowed<T>(api: Pick<ApiClient, 'send'>, path: strin
 const TIMEOUT_MS = 15_000
 
 /**
- * Returns the options of a request. A redirect is an error, because fetch would follow it and send the credential to
- * another server.
+ * Returns the options of a request. A redirect is an error, because fetch would follow the redirect and send the
+ * credential to another server.
  */
 function bounded(method: string): Init {
   return { method, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) }
@@ -272,8 +272,8 @@ function refusalText(what: string, method: string, path: string, { status, body 
   const texts = [body['error'], body['message'], body['details'], body['detail']]
     .filter((part): part is string => typeof part === 'string' && part !== '')
     .filter((part, index, all) => all.indexOf(part) === index)
-  // For a 4xx status, returns only the text of the server, because the error is about the request. For any other
-  // status, the text also names the server and the endpoint.
+  // For a 4xx status other than 401, returns only the text of the server, because the error is about the request. For
+  // any other status, the text also names the server and the endpoint.
   if (status < 500 && status !== 401 && texts.length > 0) return `${texts.join(': ')}${manifestIn(body)}`
   return `The ${what} answered ${status} to ${method} ${path.split('?')[0]}: ${texts.join(': ') || 'no reason given'}`
 }

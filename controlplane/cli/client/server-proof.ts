@@ -11,15 +11,16 @@ import {
 import { replyFields } from './reply-fields.ts'
 
 /**
- * Authenticates a server before any secret is sent. Rejects with `conflict` when the server cannot prove that it
- * belongs to the installation.
+ * Authenticates a server before the client sends a credential. Rejects with `conflict` when the server cannot prove
+ * that it belongs to the installation.
  */
 export type Prove = (get: (path: string) => Promise<unknown>) => Promise<void>
 
 const Answer = replyFields<ChallengeReply>()(z.looseObject({ proof: z.string() }))
 
 /**
- * Authenticates the server at `url` with a challenge, once and before the first request.
+ * Creates the function that authenticates the server at `url` with a challenge. Only the first call sends a challenge;
+ * further calls share its result.
  *
  * @param keyOf Returns the installation key. When `keyOf` throws because there is no key, no request is sent.
  */

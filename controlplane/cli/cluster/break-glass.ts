@@ -27,7 +27,8 @@ export async function breakGlass(
   const until = ms === 0 ? null : new Date(Date.now() + ms).toISOString()
   const { [BREAK_GLASS_KEY]: _, ...data } = secret.data ?? {}
   const entry = until === null ? {} : { [BREAK_GLASS_KEY]: Buffer.from(until).toString('base64') }
-  // The object includes the resource version, so that a concurrent change of the Secret is a conflict.
+  // The object includes the resource version, so that the API server rejects the update if the Secret has changed since
+  // it was read.
   await kubectl.input(JSON.stringify({ ...secret, data: { ...data, ...entry } }), 'replace', '-f', '-')
   return until
 }

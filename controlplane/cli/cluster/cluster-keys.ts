@@ -19,8 +19,8 @@ const Status = z.object({
 })
 
 /**
- * Runs `chaperone keys status` in a pod of the control plane, which has the database and the keys. Returns its
- * output.
+ * Runs `chaperone keys status` in a pod of the control plane, which has access to the database and the keys. Returns
+ * the output of the command.
  */
 export function clusterKeyStatus(kubectl: Kubectl, system: string, json: boolean): Promise<string> {
   const command = [
@@ -51,8 +51,8 @@ export function rotateClusterKey(
     async advance(text) {
       const { ids } = namedKeys(text, store.name)
       const status = Status.parse(JSON.parse(await clusterKeyStatus(kubectl, system, true)))
-      // The file of the pod may still have the former content of the Secret. Therefore, the rotation is complete only
-      // if the newest key of the pod is the newest key of the Secret.
+      // The key file in the pod may still have the former content of the Secret. Therefore, the rotation is complete
+      // only if the newest key of the pod is the newest key of the Secret.
       return { ...status, keys: ids, is_complete: status.is_complete && status.keys.at(-1) === ids.at(-1) }
     },
   })
@@ -80,7 +80,8 @@ function secretStore(kubectl: Kubectl, system: string): KeyStore {
           detail: `${name} was changed by another process. Run the command again.`,
         })
       const data = { ...found.data, [ENTRY]: Buffer.from(after).toString('base64') }
-      // The object includes the resource version, so that a concurrent change of the Secret is a conflict.
+      // The object includes the resource version, so that the API server rejects the update if the Secret has changed
+      // since it was read.
       await kubectl.input(JSON.stringify({ ...found, data }), 'replace', '-f', '-')
     },
   }

@@ -27,7 +27,8 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
 
   async function input(given: string, ...args: readonly string[]): Promise<string> {
     const child = start(args)
-    // Ignores EPIPE, because kubectl reports its own error when it ends before it has read the input.
+    // Ignores EPIPE and all other errors of the pipe, because kubectl reports its own error when it ends before it has
+    // read the input.
     child.stdin.on('error', () => undefined).end(given)
     const ended = new Promise<number>((resolve, reject) => {
       child.once('error', (cause) => reject(notThere(program, cause)))

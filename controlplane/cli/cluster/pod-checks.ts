@@ -77,9 +77,9 @@ function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
 }
 
 /**
- * Condition types of a Gateway that the check reads; it ignores other types. A condition of
- * `POSITIVE_CONDITIONS` is a problem when its status is not True. A condition of `NEGATIVE_CONDITIONS` is a
- * problem when its status is True.
+ * Condition types of a Gateway that the check reads; the check ignores all other types. A condition of
+ * `POSITIVE_CONDITIONS` is a problem when its status is not True. A condition of `NEGATIVE_CONDITIONS` is a problem
+ * when its status is True.
  */
 const POSITIVE_CONDITIONS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready']
 const NEGATIVE_CONDITIONS = ['Degraded', 'KillSwitchActive', 'BypassPossible', 'BypassDetected', 'Stale']

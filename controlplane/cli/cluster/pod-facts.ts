@@ -127,8 +127,8 @@ function gatewayOf({ metadata }: DiagnosedPod): string | null {
 }
 
 /**
- * Returns the sidecar image of the operator. Returns null when the user lacks the right to read the operator's
- * Deployment.
+ * Returns the sidecar image that the operator injects. Returns null when the user lacks the right to read the
+ * operator's Deployment.
  */
 async function imageOf(kubectl: Kubectl, system: string): Promise<string | null> {
   const path = `jsonpath={.spec.template.spec.containers[0].env[?(@.name=='SIDECAR_IMAGE')].value}`

@@ -13,7 +13,7 @@ const Entry = z.looseObject({
   source: z.string(),
   reason: z.string(),
   since: z.string(),
-  /** Present while this kill switch is not stored in the database. */
+  /** False while the database does not contain this kill switch; absent for a stored kill switch. */
   stored: z.literal(false).optional(),
 })
 const Result = z.looseObject({
@@ -82,8 +82,8 @@ export const kill: Command = {
 async function run(invocation: Invocation): Promise<number> {
   const { verb } = verbOf(kill, invocation.positionals, { on: null, off: null, status: null })
   const scope = checkedOption(kill, invocation, 'scope', KillScope)
-  // Activation does not use the session of `chaperone login`, because it must also work when the session has expired.
-  // Lifting uses the session if there is one.
+  // Activation does not use the session of `chaperone login`, because a user must be able to activate a kill switch
+  // after the session has expired. Lifting uses the session if there is one.
   const api = verb === 'off' ? userClient(invocation) : controlPlane(invocation)
   if (verb === 'status') return printState({ invocation, api }, await stateNow(api))
   return await toggle(invocation, api, { active: verb === 'on', scope })

@@ -32,8 +32,8 @@ export function completedCommand({ name, summary, usage, options }: Command): Co
 }
 
 /**
- * In a usage line such as `agent suspend|activate NAME`, fixed words are in lower case and placeholders are in upper
- * case.
+ * Returns the fixed words of the first argument in a usage line. In a line such as `agent suspend|activate NAME`, fixed
+ * words are in lower case and placeholders are in upper case.
  */
 function firstArgument(name: string, usage: string): readonly string[] {
   const word = usage.slice(name.length + 1).split(' ')[0] ?? ''

@@ -11,7 +11,11 @@ const SHELLS: ReadonlyMap<string, (commands: readonly CompletedCommand[]) => str
 
 type Commands = ReadonlyMap<string, () => Promise<Command>>
 
-/** @param commands Returns the table of commands, which contains this command. */
+/**
+ * Creates the command `completion`.
+ *
+ * @param commands Returns the table of all commands, including the command `completion` itself.
+ */
 export function createCompletion(commands: () => Commands): Command {
   return {
     name: 'completion',

@@ -35,8 +35,8 @@ async function run(invocation: Invocation): Promise<number> {
   const folder = dataFolder(join(root, 'data'))
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
-  // The listener is added by `on` and not by `once`, because npm forwards a Ctrl-C that the terminal has already sent
-  // to this process.
+  // The listener is added by `on` and not by `once`: npm forwards a Ctrl-C that the terminal has already sent to this
+  // process, and a second signal without a listener would end the process.
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)
   const mock = await startMockCodeHost()
@@ -46,7 +46,7 @@ async function run(invocation: Invocation): Promise<number> {
     installation = await start(invocation, folder, mock, interrupted.signal)
     const played = play(invocation, installation, mock, folder)
     const isStopped = await Promise.race([played.then(() => false), aborted(interrupted.signal)])
-    // The scenario rejects after an interrupt, which is not an error.
+    // An interrupt makes the scenario reject. This rejection is ignored, because an interrupt is not an error.
     if (isStopped) played.catch(() => undefined)
     const startCommand = commandName(invocation.cwd) === 'chaperone' ? 'chaperone up' : 'npm start'
     terminal.print(

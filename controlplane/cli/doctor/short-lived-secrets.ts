@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Check, ok } from './check.ts'
 
 /**
- * State of the short-lived credential that a Connector gets for its stored credential; null when the stored
+ * State of the short-lived credential that was minted from the stored credential of a Connector; null when the stored
  * credential itself is sent.
  */
 export const Minted = z

@@ -157,8 +157,8 @@ function secretOf(resource: ManifestResource): string | null {
 }
 
 /**
- * Reports whether the control plane reports a result for the object. It reports no result for a Secret, but for the
- * Connectors that reference the Secret.
+ * Reports whether the control plane reports a result for the object. For a Secret, the control plane reports no result
+ * of its own, but a result for each Connector that references the Secret.
  */
 function isJudged({ kind }: ManifestResource): boolean {
   return kind !== 'Secret'

@@ -124,8 +124,8 @@ function untilReady(starting: Starting, output: () => string): Promise<Readonly<
     child.on('message', onMessage)
     signal.addEventListener('abort', onAbort, { once: true })
     void exited.then((exit) => {
-      // After the start, the supervisor reports an exit. The promise of the start is settled at this time, and the log
-      // descriptor is closed.
+      // An exit after the start is reported by the supervisor. In this case, the promise is settled already, and the
+      // log descriptor that `output` reads is closed.
       if (!isSettled)
         fail('exit', `ended ${describeExit(exit)} before it was ready. Log: ${spec.logFile}\n${output()}`)
     })

@@ -144,8 +144,8 @@ async function buildBundle(root: string, source: Source): Promise<string> {
 }
 
 /**
- * esbuild plugin that makes `import.meta.dirname` the folder of the source. The folder `outdir` must be as deep below
- * `root` as the folder of the bundle.
+ * Creates the esbuild plugin that makes `import.meta.dirname` the folder of the source. The folder `outdir` must be as
+ * deep below `root` as the folder of the bundle.
  */
 function keepDirnames(root: string, outdir: string): Plugin {
   return {

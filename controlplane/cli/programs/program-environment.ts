@@ -60,8 +60,8 @@ export function gatewayEnvironment(
 ): NodeJS.ProcessEnv {
   return {
     ...GATEWAY_MALLOC,
-    // The gateway runs without a compile cache. It is one file and starts equally fast without the cache, and the
-    // cache would use memory.
+    // The gateway runs without a compile cache. Its program is one file and starts equally fast without the cache, and
+    // the cache would use memory.
     ...inherited(env, {}),
     HOST: '127.0.0.1',
     PORT: String(addresses.gatewayPort),

@@ -7,9 +7,9 @@ const FIRST_LINE_BYTES = 256
 const SHELL = /^(ba|da|k|z|a)?sh$/
 
 /**
- * Returns the runtime of a command: the interpreter of a script (`python3` for every version of Python), otherwise
- * the name of the command's file. For a shell script, returns the name of the file too. Returns null when the command
- * is not found.
+ * Returns the runtime of a command. For a script, the runtime is the interpreter (`python3` for every version of
+ * Python). For a shell script and for any other file, the runtime is the name of the file. Returns null when the
+ * command is not found.
  */
 export function commandRuntime(command: string, env: NodeJS.ProcessEnv): string | null {
   const file = fileOf(command, env)

@@ -65,8 +65,9 @@ async function listen(server: Server): Promise<number> {
 type PendingSignIn = { readonly url: string; readonly secret: string; readonly port: number }
 
 /**
- * Resolves when the code of a redirect is exchanged for a session. Other programs and pages of this machine can call
- * the port, so a request with a missing code, or with a code of another sign-in, is rejected, and the wait continues.
+ * Resolves when the control plane has accepted the code of a redirect and has created a session. Other programs and
+ * pages of this machine can call the port, so a request with a missing code, or with a code of another sign-in, is
+ * rejected, and the wait continues.
  */
 async function untilExchanged(server: Server, pending: PendingSignIn): Promise<SignInResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<SignInResponse>()
@@ -84,7 +85,7 @@ async function untilExchanged(server: Server, pending: PendingSignIn): Promise<S
 const DONE = 'You are signed in at the terminal. Close this page.\n'
 const REFUSED = 'This code does not belong to the sign-in at the terminal.\n'
 
-/** Exchanges the code in the request for a session. Returns null when the code is missing or rejected. */
+/** Redeems the code in the request for a session. Returns null when the code is missing or rejected. */
 async function exchange(
   request: IncomingMessage,
   { url, secret, port }: PendingSignIn,

@@ -14,7 +14,7 @@ const TEXTS: Readonly<Record<string, (path: string) => string>> = {
 
 /**
  * Returns the text for an error of the file system; null for any other error. For a temporary file, whose name ends
- * with `.new`, the text names the file that it replaces.
+ * with `.new`, the text names the file that the temporary file was to replace.
  */
 export function fileErrorText(error: unknown): string | null {
   if (!isFileError(error)) return null

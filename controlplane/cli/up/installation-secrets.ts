@@ -9,8 +9,8 @@ export type InstallationSecrets = {
 }
 
 /**
- * Creates missing secret files with mode 0600. The control plane refuses to start with a new master key on an existing
- * database.
+ * Creates missing secret files with mode 0600. If the master key file is missing but a database exists, the control
+ * plane refuses to start with the new master key.
  */
 export function ensureSecrets(folder: DataFolder): InstallationSecrets {
   ensureSecret(folder.masterKey, () => randomBytes(32).toString('base64'))

@@ -14,8 +14,9 @@ export type StopSignals = Disposable & {
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Listens for signals until disposed. The first signal requests a graceful stop. The third signal ends the process at
- * once.
+ * Listens for signals until disposed. The first signal requests a graceful stop. The second signal has no effect,
+ * because npm forwards a Ctrl-C that the terminal has already sent to this process. The third signal ends the process
+ * at once.
  */
 export function stopSignals(): StopSignals {
   const controller = new AbortController()

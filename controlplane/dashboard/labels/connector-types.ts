@@ -16,7 +16,7 @@ const LABELS: Readonly<Record<ConnectorTypeName, ConnectorLabel>> = {
   mcp: { title: 'MCP server', credential: 'Token' },
 }
 
-/** Title of each connector type, and the name of its credential at the provider. */
+/** Title of each connector type, and the provider's name for its credential. */
 export const CONNECTOR_LABELS: Readonly<Record<string, ConnectorLabel>> = LABELS
 
 /** The connector types without hosts of their own. */

@@ -11,8 +11,8 @@ export function usePendingCount(): number {
 }
 
 /**
- * Provides the number of pending approvals to the components in `children`. Shows it in the icon of the browser tab
- * and in notifications of the browser.
+ * Provides the number of pending approvals to the components in `children`. Shows the number in the icon of the browser
+ * tab and in notifications of the browser.
  */
 export function PendingProvider({ children }: { readonly children: ReactNode }) {
   const { may } = useSession()
@@ -73,8 +73,8 @@ function showNotification(title: string): void {
       shown.close()
     }
   } catch (error) {
-    // Browsers of phones throw this error, because they only show notifications of a service worker. Web Push uses a
-    // service worker.
+    // On phones, browsers throw a `TypeError`, because only a service worker may show notifications there. Web Push
+    // uses a service worker.
     if (!(error instanceof TypeError)) throw error
   }
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Returns the current time in epoch milliseconds. Renders the component again every `periodMs`. */
+/** Returns the current time in Unix milliseconds. Renders the component again every `periodMs`. */
 export function useNow(periodMs: number): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

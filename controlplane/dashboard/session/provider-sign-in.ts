@@ -3,7 +3,7 @@ import { call } from '../api/client.ts'
 import { signInErrorText } from './sign-in-errors.ts'
 
 /**
- * State of a sign-in while the user is at the identity provider. It is stored in sessionStorage, which is bound to the
+ * State of a sign-in while the user is at the identity provider. The state is in sessionStorage, which is bound to the
  * origin with its port.
  */
 type Pending = { readonly secret: string; readonly page: string; readonly setupToken: string | null }

@@ -16,7 +16,7 @@ export type ConnectionPoolOptions = {
   readonly max: number
   /** Milliseconds without an answer after which the pool checks a statement. */
   readonly hangMs: number
-  /** Timeout in milliseconds for a new or a free connection. */
+  /** Timeout in milliseconds for opening a connection, and for the wait for a free connection. */
   readonly connectMs: number
   /** Statement timeout in milliseconds. */
   readonly statementMs: number

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 
-/** PEM files that verify the database server and identify this client; null: not configured. */
+/** PEM files that verify the database server and identify this client. Null means that a file is not configured. */
 export type DatabaseTlsFiles = {
   /** Certificate authority of the server. When null, the public root certificates are used. */
   readonly caFile: string | null

@@ -42,9 +42,9 @@ async function buildConcurrently(
 }
 
 /**
- * PostgreSQL cannot build an index of a partitioned table concurrently. Therefore an index of the table without its
- * partitions is created first. Then an index is built on each partition and attached. The index of the table becomes
- * valid when every partition has an index.
+ * Builds the index of a partitioned table, which PostgreSQL cannot build concurrently in one step. First creates an
+ * index of the table without its partitions. Then builds an index on each partition and attaches the index. The index
+ * of the table becomes valid when every partition has an index.
  */
 async function buildOnPartitions(q: Query, migration: IndexMigration): Promise<boolean> {
   const { index, table, isUnique, definition } = migration

@@ -28,8 +28,9 @@ const RETRY_MS = 15_000
 const PROGRESS_MS = 30_000
 
 /**
- * Builds the indexes of the migrations `NNN-<what>.index.sql` while the control plane serves. One replica builds at a
- * time. Continues a build that an earlier process left incomplete. After an error, logs the error and tries again.
+ * Creates the builder of the indexes of the migrations `NNN-<what>.index.sql`, which are built while the control plane
+ * serves. One replica builds at a time. The builder continues a build that an earlier process left incomplete. After an
+ * error, the builder logs the error and tries again.
  */
 export function createIndexBuilder(deps: IndexBuilderDeps): IndexBuilder {
   const { log, retryMs = RETRY_MS } = deps

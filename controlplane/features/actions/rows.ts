@@ -85,7 +85,7 @@ export type ActionRow = {
   readonly createdAt: Date
   /**
    * Id of the decision token; null when no token was issued or when retention removed its nonce. All times of the token
-   * are in epoch seconds.
+   * are in Unix seconds.
    */
   readonly jti: string | null
   readonly kid: string | null

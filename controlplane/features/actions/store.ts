@@ -29,7 +29,7 @@ export type NewAction = {
 export type StoredAction = {
   readonly id: string
   readonly createdAt: Date
-  /** Time when the decision token was issued, in epoch seconds by the clock of the database; null without a token. */
+  /** Time when the decision token was issued, in Unix seconds by the clock of the database; null without a token. */
   readonly issuedAt: number | null
 }
 

@@ -65,7 +65,7 @@ export type StoredAnswer = {
   readonly by: string
   readonly approved: boolean
   readonly sets: readonly number[]
-  /** Approver groups in the sets of `sets` for which the approver answered. */
+  /** Approver groups for which the approver answered. Each group belongs to one of the sets in `sets`. */
   readonly groups: readonly string[]
   readonly via: string
   readonly note: string | null

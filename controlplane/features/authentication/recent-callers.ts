@@ -23,7 +23,7 @@ type Remembered = {
   readonly atMs: number
 }
 /**
- * A credential that a caller presented. `expiresAtMs`: expiry of the token in epoch milliseconds; null for a credential
+ * A credential that a caller presented. `expiresAtMs`: expiry of the token in Unix milliseconds; null for a credential
  * without an expiry.
  */
 type Shown = { readonly key: string; readonly expiresAtMs: number | null }
@@ -86,7 +86,8 @@ export function withRecentCallers(
     try {
       return await withinMs(checked(shown, find), patienceMs)
     } catch (error) {
-      // Uses the cache only when the review has no answer. Any other error of the review rejects the request.
+      // The cache is used only if the API server or the database did not answer in time. Any other error rejects the
+      // request.
       if (error instanceof ChaperoneError && error.code !== 'not_ready') throw error
       const known = fromMemory(shown)
       if (known !== undefined) return known

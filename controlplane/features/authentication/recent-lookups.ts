@@ -14,7 +14,7 @@ export type Answers<T> = {
   readonly found: ReadonlyMap<string, T>
   /**
    * False when the database did not answer. The results then come from the cache, and a secret may have been revoked
-   * since.
+   * after the cache stored its principal.
    */
   readonly isChecked: boolean
 }
@@ -51,9 +51,9 @@ const MEMORY_MS = SESSION_LIFE.idleHours * 3_600_000
 const MAX_REMEMBERED = 10_000
 
 /**
- * Caches the principals of recently presented secrets (session ids, keys or tokens) on this replica, so that kill
- * switches and their acknowledgements do not depend on the database. The cache contains hashes of secrets and no
- * secrets. `nowMs`: monotonic clock.
+ * Creates the cache of the principals of recently presented secrets (session ids, keys or tokens) on this replica. With
+ * the cache, kill switches and their acknowledgements do not depend on the database. The cache contains hashes of
+ * secrets and no secrets. `nowMs`: monotonic clock.
  */
 export function createRecentAnswers<T>(
   lookup: Lookup<T>,

@@ -7,7 +7,7 @@ import { APPROVE, DENY } from './message.ts'
 /** A callback of the chat provider as received: the unmodified body, and the two headers of its signature. */
 export type RawCallback = {
   readonly body: string
-  /** Time of the signature, epoch seconds. */
+  /** Time of the signature, Unix seconds. */
   readonly timestamp: string
   /** The signature: `v0=` and 64 hex digits. */
   readonly signature: string

@@ -121,7 +121,7 @@ export async function closeChatMessage(
 }
 
 /**
- * Admits a callback with the signature time `timestamp` (epoch seconds). The time must be within the permitted time
+ * Admits a callback with the signature time `timestamp` (Unix seconds). The time must be within the permitted time
  * window by the clock of the database, and no replica may have received the callback before.
  */
 export async function admitCallback(

@@ -206,8 +206,8 @@ export function removeConnector(q: Query, id: string): Promise<void> {
 
 /**
  * Inserts or replaces a connector in the caller's transaction. The caller records the event. If the new row has no
- * source of short-lived secrets, deletes the short-lived secrets of the replaced row. `before`: the replaced row;
- * undefined for a new connector.
+ * source of short-lived credentials, deletes the short-lived credentials of the replaced row. `before`: the replaced
+ * row; undefined for a new connector.
  */
 export async function saveConnector(
   q: Query,

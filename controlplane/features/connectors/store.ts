@@ -63,9 +63,9 @@ export async function setCredential(q: Query, id: string, credential: Sealed | n
 }
 
 /**
- * Deletes the short-lived secrets and the refresh tokens of the listed Connectors that no longer mint: Connectors
- * without a source of short-lived secrets, and Connectors without a stored secret. Must be called in the transaction
- * that writes the Connectors, after the write.
+ * Deletes the short-lived credentials and the refresh tokens of the listed Connectors that no longer mint: Connectors
+ * without a source of short-lived credentials, and Connectors without a stored credential. Must be called in the
+ * transaction that writes the Connectors, after the write.
  */
 export async function deleteUnminted(q: Query, ids: readonly string[]): Promise<void> {
   await q.query(

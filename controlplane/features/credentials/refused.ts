@@ -13,9 +13,10 @@ type Refused = {
 }
 
 /**
- * Requests the replacement of a short-lived secret that an upstream refused. Returns true when another secret is
- * available or being minted. A secret is replaced only after a minimum age, which limits the rate of mintings over all
- * gateways; the minimum age grows with successive refusals. After a failed minting, the back-off stays in force.
+ * Requests the replacement of a short-lived credential that an upstream refused. Returns true when another credential
+ * is available or being minted. A credential is replaced only after a minimum age, which limits the rate of mintings
+ * over all gateways; the minimum age grows with successive refusals. After a failed minting, the back-off stays in
+ * force.
  */
 export function refreshRefused(
   { db, orgId }: { readonly db: Db; readonly orgId: string },

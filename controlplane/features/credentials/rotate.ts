@@ -12,8 +12,9 @@ import { credentialSource } from './source.ts'
 type RotateDeps = { readonly db: Db; readonly orgId: string }
 
 /**
- * Requests a new short-lived secret for every Connector that uses the credential. The present secrets stay in
- * use until a refresher has stored the new secrets, which takes about a second if the source answers.
+ * Requests a new short-lived credential for every Connector that uses the stored credential `name`. The present
+ * short-lived credentials stay in use until a refresher has stored the new ones, which takes about a second if the
+ * source answers.
  */
 export function rotateCredential({ db, orgId }: RotateDeps, by: Actor, name: string): Promise<Changed> {
   return db.tx(async (q) => {

@@ -33,11 +33,11 @@ export async function readCredential(
   return row === undefined ? null : keyring.open(row.secret, sealedPlace.credential(name))
 }
 
-/** State of the short-lived secret of one Connector. */
+/** State of the short-lived credential of one Connector. */
 export type MintedRow = {
   readonly connectorId: string
   readonly sourceHash: string | null
-  /** Number of secrets that were minted for the Connector. The number identifies the current secret. */
+  /** Number of credentials that were minted for the Connector. The number identifies the current credential. */
   readonly serial: number
   readonly secret: Sealed | null
   readonly rotated: Sealed | null
@@ -48,7 +48,7 @@ export type MintedRow = {
   readonly failedAt: Date | null
   /** Milliseconds until the next minting is due, by the clock of the database; negative when the minting is overdue. */
   readonly dueInMs: number
-  /** Milliseconds until the claim of the row expires. While positive, the secret may be being minted. */
+  /** Milliseconds until the claim of the row expires. While positive, a replica may be minting the credential. */
   readonly claimedMs: number
 }
 
@@ -57,13 +57,13 @@ export const MINTED_COLUMNS = `connector_id as "connectorId", source_hash as "so
   (extract(epoch from due_at - now()) * 1000)::float8 as "dueInMs",
   (coalesce(extract(epoch from claimed_until - now()), 0) * 1000)::float8 as "claimedMs"`
 
-/** Returns the states of short-lived secrets, by the id of the Connector. */
+/** Returns the states of short-lived credentials, by the id of the Connector. */
 export async function listMinted(q: Query): Promise<ReadonlyMap<string, MintedRow>> {
   const { rows } = await q.query<MintedRow>(`select ${MINTED_COLUMNS} from minted_credentials`, [])
   return new Map(rows.map((row) => [row.connectorId, row]))
 }
 
-/** Returns the state of the short-lived secret of a Connector; undefined before the first minting. */
+/** Returns the state of the short-lived credential of a Connector; undefined before the first minting. */
 export async function getMinted(q: Query, connectorId: string): Promise<MintedRow | undefined> {
   const { rows } = await q.query<MintedRow>(
     `select ${MINTED_COLUMNS} from minted_credentials where connector_id = $1`,
@@ -74,12 +74,12 @@ export async function getMinted(q: Query, connectorId: string): Promise<MintedRo
 
 type MintedConnector = { readonly source: string; readonly spec: Pick<ConnectorSpec, 'credential'> }
 
-/** Reports whether gateways receive short-lived secrets in place of the stored credential of the Connector. */
+/** Reports whether gateways receive short-lived credentials in place of the stored credential of the Connector. */
 export function hasMinted({ source, spec }: MintedConnector): boolean {
   return source !== 'api' && isMinted(spec.credential)
 }
 
-/** Returns the field of the credential that states how secrets are minted. */
+/** Returns the field of `spec.credential` that states how short-lived credentials are minted. */
 export function mintedKind({ spec: { credential } }: MintedConnector): (typeof MINTING_FIELDS)[number] {
   return MINTING_FIELDS.find((field) => credential?.[field] !== undefined) ?? 'oauth2'
 }
@@ -91,15 +91,15 @@ export function isNarrowed({ spec }: MintedConnector): boolean {
 }
 
 /**
- * SQL condition on a row of `connectors`. The condition is true for a Connector with short-lived secrets
- * (`hasMinted`) whose column `credential` contains a stored secret or `NOTHING_STORED`.
+ * SQL condition on a row of `connectors`. The condition is true for a Connector with short-lived credentials
+ * (`hasMinted`) whose column `credential` contains a stored credential or `NOTHING_STORED`.
  */
 export const MINTS_SQL = `source <> 'api' and credential is not null
   and coalesce(spec -> 'credential' ?| array[${MINTING_FIELDS.map((field) => `'${field}'`).join(', ')}], false)`
 
 /**
- * Returns the credential without the fields for narrowed tokens, because these fields do not affect the secret of the
- * Connector.
+ * Returns `spec.credential` without the fields for narrowed tokens, because these fields do not affect the credential
+ * of the Connector.
  */
 function withoutNarrowing(credential: ConnectorSpec['credential']): unknown {
   if (credential?.githubApp !== undefined) {
@@ -112,8 +112,9 @@ function withoutNarrowing(credential: ConnectorSpec['credential']): unknown {
 }
 
 /**
- * Returns a hash of the specification and the secret from which a secret is minted. Minted secrets with another hash
- * are outdated. The hash is keyed, so that it does not disclose the secret.
+ * Returns a hash of the specification and the stored credential from which a short-lived credential is minted.
+ * Short-lived credentials with another hash are outdated. The hash is keyed, so that it does not disclose the stored
+ * credential.
  */
 export function sourceHash(
   keyring: Pick<Keyring, 'derive'>,

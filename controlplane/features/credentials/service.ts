@@ -45,12 +45,12 @@ export type Credentials = {
   set(by: Actor, given: { readonly name: string; readonly secret: string }): Promise<Changed>
   remove(by: Actor, name: string): Promise<Changed>
   /**
-   * Schedules the replacement of the short-lived secrets of a credential. `name`: as for `set`, or a Secret as
-   * `namespace/name`. Throws `not_found` for a name without Connectors, `conflict` when none of them has short-lived
-   * secrets.
+   * Schedules the replacement of the short-lived credentials that are minted from a stored credential. `name`: as for
+   * `set`, or a Secret as `namespace/name`. Throws `not_found` for a name without Connectors, `conflict` when none of
+   * them has short-lived credentials.
    */
   rotate(by: Actor, name: string): Promise<Changed>
-  /** Schedules the replacement of a short-lived secret that an upstream refused with 401. See `refreshRefused`. */
+  /** Schedules the replacement of a short-lived credential that an upstream refused with 401. See `refreshRefused`. */
   refused(given: Parameters<typeof refreshRefused>[1]): Promise<boolean>
   /** Sends a read to the provider with the credential of the connector. Throws `not_found` for an unknown connector. */
   test(by: Actor, connectorId: string, namespaces: Namespaces): Promise<TestCredentialReply>

@@ -67,8 +67,8 @@ const SOURCE_TEXT = {
 } as const satisfies Record<ConnectorCredential['source'], string>
 
 /**
- * Returns the state of the short-lived secret of a connector; null for a connector whose stored credential itself is
- * sent.
+ * Returns the state of the short-lived credential of a connector; null for a connector whose stored credential itself
+ * is sent.
  */
 export function mintedView(row: ConnectorRow, minted: MintedRow | undefined): ConnectorView['minted'] {
   if (!hasMinted(row)) return null

@@ -55,7 +55,8 @@ function refuse(nameOrId: string): never {
 /**
  * Returns the id of the gateway for an agent. A named gateway takes precedence; otherwise the agent's gateway applies,
  * then `default/local`, then the only gateway. The agent's gateway may be in a namespace that the caller cannot read.
- * Returns undefined when there is no gateway. Throws `not_found` for an agent outside the caller's namespaces.
+ * Returns undefined when none of these gateways exists. Throws `not_found` for an agent outside the caller's
+ * namespaces.
  */
 export async function gatewayOfAgent(
   q: ScopedQuery,

@@ -111,8 +111,9 @@ export async function saveGateway(
 }
 
 /**
- * Removes a gateway in the caller's transaction. The caller records the event. A gateway with an enrolled process keeps
- * its row, because the row authenticates the process. The row gets the default spec, which denies all requests.
+ * Removes a gateway in the caller's transaction. The caller records the event. A gateway with a token keeps its row,
+ * because the row authenticates the processes that have the token. The row gets the default spec, which denies all
+ * requests.
  */
 export async function removeGateway(q: Query, row: GatewayRow): Promise<void> {
   if (row.tokenSha256 === null) return deleteGateway(q, row.id)

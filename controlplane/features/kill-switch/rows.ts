@@ -31,7 +31,10 @@ function firstRow(rows: readonly Joined[]): Joined {
   throw new Error('the table state_order has lost its row: restore the database from a backup')
 }
 
-/** Returns those ids in the list whose announcements are settled: stored or lifted. */
+/**
+ * Returns those ids in the list that belong to kill switches which were stored or lifted after their announcement to
+ * the gateways.
+ */
 export async function listSettled(q: Query, ids: readonly string[]): Promise<readonly string[]> {
   const { rows } = await q.query<{ id: string }>(
     'select id from kill_announcements where id = any($1::text[])',
@@ -66,8 +69,8 @@ export async function listLifted(
 const CLOCK_MARGIN_S = 10
 
 /**
- * Returns the announcements in the list whose scope was lifted for their source after the announcement. These
- * announcements must not be stored.
+ * Returns the announcements in the list (kill switches that gateways received before the database) whose scope was
+ * lifted for their source after the announcement. These announcements must not be stored.
  */
 export async function listLiftedSince(
   q: Query,

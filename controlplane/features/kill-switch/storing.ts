@@ -22,7 +22,10 @@ export type KillStoring = {
    * switch is stored or lifted. Never rejects.
    */
   store(announced: AnnouncedKill): Promise<boolean>
-  /** Returns the announcements by one caller and source that are not stored yet, oldest first. */
+  /**
+   * Returns the kill switches of one caller and source that were announced to gateways and are not stored yet, oldest
+   * first.
+   */
   pendingOf(setter: { readonly by: Actor; readonly source: string }): readonly KillAnnouncement[]
   /**
    * Settles a kill switch that was lifted before it was stored, so that no replica stores the kill switch later.

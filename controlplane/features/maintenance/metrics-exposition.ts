@@ -32,9 +32,9 @@ export type MetricsState = {
 
 export type MintedMetrics = {
   readonly connector: string
-  /** Seconds since the current secret was issued; null when there is no secret. */
+  /** Seconds since the current credential was issued; null when there is no credential. */
   readonly ageS: number | null
-  /** Seconds until the current secret expires; null when there is no secret, or when it has no expiry. */
+  /** Seconds until the current credential expires; null when there is no credential, or when it has no expiry. */
   readonly remainingS: number | null
   readonly isFailing: boolean
 }

@@ -87,8 +87,8 @@ export const deleteOldIdempotencyKeys: DeleteBatch = (q, limit) => {
 }
 
 /**
- * Deletes orders to execute an action, and results of executions, that are older than 5 minutes, even if no replica
- * took them. Results must not stay in the database, because they contain responses of upstreams.
+ * Deletes execution orders, and results of executions, that are older than 5 minutes, even if no replica has received
+ * them. Results must not stay in the database, because they contain responses of upstreams.
  */
 export const deleteStaleOrders: DeleteBatch = async (q, limit) => {
   const where = "created_at < now() - interval '5 minutes'"
@@ -157,8 +157,8 @@ export const deleteSpentInvitations: DeleteBatch = async (q, limit) => {
 }
 
 /**
- * Deletes audit events older than `days` days. Returns the number of deleted events and the time before which they were
- * deleted.
+ * Deletes audit events older than `days` days. Returns the number of deleted events, and the time before which all
+ * deleted events were recorded.
  */
 export async function purgeAudit(
   q: Query,

@@ -11,7 +11,7 @@ export type ChartSeries = {
 }
 
 type Props = {
-  /** Start of each time bucket in epoch seconds. */
+  /** Start of each time bucket in Unix seconds. */
   readonly times: readonly number[]
   readonly series: readonly ChartSeries[]
   /** True for stacked bars, false for lines. */

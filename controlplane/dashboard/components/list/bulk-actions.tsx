@@ -30,7 +30,7 @@ type Props<Row> = {
   readonly nameOf: (row: Row) => string
   readonly selection: Selection
   readonly actions: ReadonlyArray<BulkAction<Row>>
-  /** Called after each operation, even if it failed for some rows. */
+  /** Called after each operation on the selected rows, even if the operation failed for some of the rows. */
   readonly onDone: () => void
 }
 

@@ -86,7 +86,7 @@ function replayText({ considered, changes }: NonNullable<ManifestEdit['replay']>
 }
 
 /**
- * On pages of Gateways, Connectors, Permissions and Policies, explains that edits return manifests to commit. Renders
+ * Explains, on pages of Gateways, Connectors, Permissions and Policies, that edits return manifests to commit. Renders
  * nothing in installations that store edits.
  */
 export function YamlNote() {

@@ -3,7 +3,9 @@ import type { KillSwitchReply } from '../../../../core/wire/kill-switch.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { scopeLabel } from './scope.ts'
 
-/** Second step of the kill switch dialog: shows how many gateways have acknowledged the kill switch. */
+/**
+ * Renders the second step of the kill switch dialog, which shows how many gateways have acknowledged the kill switch.
+ */
 export function ResultStep(props: {
   readonly reply: KillSwitchReply
   readonly scope: string

@@ -7,7 +7,10 @@ import { instanceNames, SCOPE_KINDS, type ScopeKind, scopeText } from './scope.t
 
 export type KillSwitchRequest = { readonly scope: string; readonly reason: string }
 
-/** Form of the kill switch dialog: scope and optional reason. Its button activates the kill switch. */
+/**
+ * Renders the form of the kill switch dialog: scope and optional reason. The button of the form activates the kill
+ * switch.
+ */
 export function ScopeForm(props: {
   readonly isBusy: boolean
   readonly error: ApiError | null

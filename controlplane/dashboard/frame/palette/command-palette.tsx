@@ -33,7 +33,7 @@ export function CommandPalette({ pages, isOpen, onClose }: PaletteProps) {
   )
 }
 
-/** Text field with a list box, as the combobox pattern of WAI-ARIA 1.2 describes. */
+/** Renders a text field with a list box, as the combobox pattern of WAI-ARIA 1.2 describes. */
 function Search({ pages, onClose }: Omit<PaletteProps, 'isOpen'>) {
   const listId = useId()
   const [text, setText] = useState('')

@@ -168,7 +168,7 @@ function Chosen({ name, agents }: { readonly name: string; readonly agents: Reso
   return (
     <Loaded of={agents}>
       {({ agents: rows }) => {
-        // A new agent may have the same name as a revoked agent. The revoked agent comes later in the list.
+        // A new agent may have the same name as a revoked agent, so an agent that is not revoked takes precedence.
         const agent =
           rows.find((row) => row.name === name && row.status !== 'revoked') ??
           rows.find((row) => row.name === name)

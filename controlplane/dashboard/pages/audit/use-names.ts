@@ -5,7 +5,8 @@ import { useResource } from '../../live/use-resource.ts'
 export type Names = {
   readonly agents: ReadonlyArray<{ readonly value: string; readonly label: string }>
   /**
-   * Returns the actor of an event: the user if it has one, otherwise the agent, otherwise the name in its details.
+   * Returns the actor of an event: the user if the event has one, otherwise the agent, otherwise the name in the
+   * details of the event.
    */
   readonly actorOf: (event: AuditEntry) => string
 }

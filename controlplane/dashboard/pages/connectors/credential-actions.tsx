@@ -12,8 +12,8 @@ import { useSession } from '../../session/session.tsx'
 type Props = { readonly row: ConnectorView; readonly onDone: () => void }
 
 /**
- * Sets and tests the credential of a connector. If the control plane does not store the credential, shows how
- * to set it in its source. `children`: further buttons of the row.
+ * Sets and tests the credential of a connector. If the control plane does not store the credential, shows how to set
+ * the credential where it is stored. `children`: further buttons of the row.
  */
 export function CredentialActions({ row, onDone, children }: Props & { readonly children?: ReactNode }) {
   const { may } = useSession()

@@ -1,7 +1,7 @@
 import { Autocomplete } from '@mantine/core'
 import { useResource } from '../../live/use-resource.ts'
 
-/** Renders an input for the name of an agent. It suggests agents that were active in the last seven days. */
+/** Renders an input for the name of an agent. The input suggests agents that were active in the last seven days. */
 export function AgentInput({
   value,
   onChange,

@@ -6,7 +6,7 @@ import type { Draft } from './draft.ts'
 
 type Props = { readonly agent: Draft['agent']; readonly onChange: (agent: Draft['agent']) => void }
 
-/** Step 2 of the wizard: the user creates an agent or selects an existing one. */
+/** Renders step 2 of the wizard: the user creates an agent or selects an existing one. */
 export function AgentStep({ agent, onChange }: Props) {
   const agents = useResource('GET /api/dashboard/agents', {})
   return (

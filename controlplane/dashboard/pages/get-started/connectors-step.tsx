@@ -13,7 +13,7 @@ type Props = {
   readonly onChange: (connectors: readonly ConnectorDraft[]) => void
 }
 
-/** Step 3 of the wizard: the user adds connectors with their credentials and access rules. */
+/** Renders step 3 of the wizard: the user adds connectors with their credentials and access rules. */
 export function ConnectorsStep({ connectors, onChange }: Props) {
   const kinds = useResource('GET /api/dashboard/catalogue', {})
   const existing = useResource('GET /api/dashboard/connectors', {}, { on: ['config'] })

@@ -61,7 +61,7 @@ export function newConnector(type: ConnectorTypeName, key: number): ConnectorDra
   }
 }
 
-/** Returns the reason why a step of the wizard is incomplete; null if it is complete. */
+/** Returns the reason why a step of the wizard is incomplete; null if the step is complete. */
 export function stepProblem(step: number, { gateway, agent, connectors }: Draft): string | null {
   if (step === 0) return gateway.name.trim() === '' ? 'Enter the name of the gateway.' : null
   if (step === 1) {

@@ -10,8 +10,8 @@ import type { Draft } from './draft.ts'
 type Props = { readonly gateway: Draft['gateway']; readonly onChange: (gateway: Draft['gateway']) => void }
 
 /**
- * Step 1 of the wizard: the user creates a gateway or selects an existing one. An installation on one machine already
- * has a gateway.
+ * Renders step 1 of the wizard: the user creates a gateway or selects an existing one. An installation on one machine
+ * already has a gateway.
  */
 export function GatewayStep({ gateway, onChange }: Props) {
   const overview = useResource('GET /api/dashboard/overview', {})

@@ -5,7 +5,7 @@ import { CONNECTOR_LABELS } from '../../labels/connector-types.ts'
 import { LEVEL_LABELS } from '../../labels/level-labels.ts'
 import { type ConnectorDraft, connectorProblem, type Draft } from './draft.ts'
 
-/** Step 4 of the wizard: shows a summary of the objects that the button "Create" creates. */
+/** Renders step 4 of the wizard: a summary of the objects that the button "Create" creates. */
 export function ReviewStep({ draft }: { readonly draft: Draft }) {
   const { gateway, agent, connectors } = draft
   const address = `${gateway.host}:${gateway.port}, ${LEVEL_LABELS[gateway.level].title.toLowerCase()}`

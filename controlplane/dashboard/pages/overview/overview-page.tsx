@@ -24,7 +24,7 @@ const RANGES = [
   { value: '604800', label: '7 d' },
 ] as const
 
-/** Start page: shows gateways, pending approvals, traffic and denials. */
+/** Renders the start page: gateways, pending approvals, traffic and denials. */
 export function Page() {
   const { may } = useSession()
   const [query, change] = useQueryState()

@@ -6,7 +6,10 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { useResource } from '../../live/use-resource.ts'
 import { hrefOf } from '../../routing/page-location.ts'
 
-/** Explains how the current rules decide the recorded request. The rules may have changed since the record. */
+/**
+ * Explains how the current rules decide the recorded request. The rules may have changed since the request was
+ * recorded.
+ */
 export function CurrentDecision({ record }: { readonly record: TrafficRecord }) {
   const { method, host, path, agent, gateway } = record
   const isKnown = host !== null && agent !== null

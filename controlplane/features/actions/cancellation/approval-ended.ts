@@ -17,8 +17,9 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
 }
 
 /**
- * Moves the action request of an approved, denied or expired approval to its next state, in the transaction that ends
- * the approval. Does nothing for a cancelled approval: the code that cancels an approval also moves its action request.
+ * Creates the function that moves the action request of an approved, denied or expired approval to its next state, in
+ * the transaction that ends the approval. The function does nothing for a cancelled approval, because the code that
+ * cancels an approval also moves its action request.
  */
 export function createActionEnding(deps: {
   readonly tokens: Tokens

@@ -9,9 +9,9 @@ import type { SubmissionDeps } from '../submission/service.ts'
 import { spendNonces } from '../tokens/nonce-store.ts'
 
 /**
- * Cancels an action. An execution, a token verification and an answer each consume the approval of the action or the
- * nonce of its decision token. The cancellation also consumes the approval or the nonce before it moves the action,
- * so that only one of several concurrent transactions succeeds.
+ * Creates the function that cancels an action. An execution, a token verification and an answer each consume the
+ * approval of the action or the nonce of its decision token. The cancellation also consumes the approval or the nonce
+ * before it moves the action, so that only one of several concurrent transactions succeeds.
  */
 export function createCancel({
   db,

@@ -14,7 +14,10 @@ import { type Outcome, outcomeOf } from './record.ts'
 import { type FindUrlGateway, proxiedHeaders } from './url-gateway.ts'
 
 export type ExecutorDeps = {
-  /** Sends orders to gateways that are connected to any replica. An order instructs a gateway to execute one action. */
+  /**
+   * Sends execution orders to gateways that are connected to any replica. An execution order instructs a gateway to
+   * execute one action.
+   */
   readonly relay: Pick<OrderRelay, 'isConnected' | 'execute'>
   /** Returns the setting `gateway_url`; null when it is not set. */
   readonly gatewayUrl: () => Promise<string | null>

@@ -130,8 +130,8 @@ async function run(executor: Executor, orderId: string): Promise<Outcome | null>
 }
 
 /**
- * Releases the nonce of the decision token after the gateway disconnected before it received the execution order.
- * Returns the error for the caller.
+ * Releases the nonce of the decision token. Called when the gateway disconnected and had not received the execution
+ * order. Returns the error for the caller.
  */
 async function giveBack({ db }: ExecutionDeps, orderId: string, jti: string): Promise<ChaperoneError> {
   await db.tx(async (q) => {

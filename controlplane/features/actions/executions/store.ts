@@ -91,10 +91,10 @@ export type Interrupted = OpenExecution & {
 }
 
 /**
- * Takes executions that started more than `graceS` seconds ago by the clock of the database, because the
- * replica of such an execution has crashed. Returns the executions whose action has no outcome, oldest first,
- * and deletes the other executions. Returns none while another replica holds the lock. Must run in the
- * transaction that stores the outcomes.
+ * Takes at most 200 executions that started more than `graceS` seconds ago by the clock of the database, because the
+ * replica of such an execution has crashed. Returns the executions whose action has no outcome, oldest first, and
+ * deletes the other executions. Returns none while another replica holds the lock. Must run in the transaction that
+ * stores the outcomes.
  */
 export async function takeInterrupted(q: Query, graceS: number): Promise<readonly Interrupted[]> {
   const { rows: locks } = await q.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [

@@ -128,8 +128,8 @@ export function proxiedHeaders({ headers }: ExecuteRequest): RawHeaders {
 }
 
 /**
- * Converts a response to an outcome, with the same rules as for orders: a response of the upstream below 500 is a
- * result; an error of the gateway is a failure.
+ * Converts a response to an outcome, with the same rules as for execution orders: a response of the upstream below 500
+ * is a result; an error of the gateway is a failure.
  */
 function outcomeOf(answer: Answer): Outcome {
   const { status, headers } = answer

@@ -23,10 +23,10 @@ export type Batch = { readonly batchId: string; readonly items: readonly BatchIt
 const MAX_ROUNDS = 8
 
 /**
- * Decides the actions of a batch under one version of the rules and stores all of them in one statement. A
- * batch opens no approvals: an action that needs an approval is denied, and the reason of its decision says
- * so. An action whose evaluation fails is denied and does not affect the other actions. Throws `rate_limited`
- * when the agent exceeds the limit of refused actions per minute.
+ * Creates the function that decides the actions of a batch under one version of the rules and stores all of them in one
+ * statement. A batch opens no approvals: an action that needs an approval is denied, and the reason of its decision
+ * says so. An action whose evaluation fails is denied and does not affect the other actions. The function throws
+ * `rate_limited` when the agent exceeds the limit of refused actions per minute.
  */
 export function createSubmitBatch(
   deps: SubmissionDeps,

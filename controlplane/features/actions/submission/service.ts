@@ -82,9 +82,9 @@ const MAX_TOGETHER = 128
 export type Submit = (submission: Submission) => Promise<Submitted>
 
 /**
- * Decides and stores actions. Concurrent submissions share one statement for actions without an approval, webhook or
- * idempotency key; each other action has its own transaction. A decision is stored only if its rules are still in
- * force.
+ * Creates the function that decides and stores actions. Concurrent submissions share one statement for actions without
+ * an approval, webhook or idempotency key; each other action has its own transaction. A decision is stored only if its
+ * rules are still in force.
  */
 export function createSubmit(deps: SubmissionDeps): Submit {
   const { db, rules } = deps
@@ -246,15 +246,15 @@ function cardOf({ action, decision }: Evaluated, spec: ActionSpec): ApprovalRow[
 }
 
 /**
- * Returns the rule that the card names. The text for a platform policy includes its owner, because a tenant can
- * change neither the rules nor the approvers of the platform team.
+ * Returns the rule that the card names. The text for a platform policy includes the owner of the policy, because a
+ * tenant can change neither the rules nor the approvers of the platform team.
  */
 function ruleOf(decision: Evaluated['decision']): string | null {
   const { decisive } = decision
   return decisive?.tier === 'platform' ? ruleLabel(decisive) : matchedDetails(decision).matched_rule
 }
 
-/** Returns the expiry of a decision token as ISO 8601. `issuedAt`: epoch seconds. */
+/** Returns the expiry of a decision token as ISO 8601. `issuedAt`: Unix seconds. */
 export function expiryOf(issuedAt: number): string {
   return new Date((issuedAt + TOKEN_LIFE_S) * 1_000).toISOString()
 }

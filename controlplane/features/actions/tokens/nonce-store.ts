@@ -98,8 +98,8 @@ async function takeNonces(q: Query, list: readonly Spending[]): Promise<readonly
 }
 
 /**
- * Releases a nonce that `execute` used for an action which a gateway then held. The decision token stays invalid until
- * the approval renews it.
+ * Releases a nonce that `execute` used for an action which a gateway then held. Sets the nonce to expired, so that the
+ * decision token stays invalid until the approval renews the token.
  */
 export async function parkNonce(q: Query, actId: string): Promise<void> {
   await q.query(

@@ -35,7 +35,7 @@ export type Tokens = {
   newSeed(): TokenSeed
   /**
    * Signs the stored values. The same values always give the same bytes. Resolves to null when the signing key no
-   * longer exists. `issuedAt` is in epoch seconds.
+   * longer exists. `issuedAt` is in Unix seconds.
    */
   signed(subject: TokenSubject, seed: TokenSeed, issuedAt: number): Promise<string | null>
   /**

@@ -7,13 +7,13 @@ export type HoldingRule =
   | { readonly name: null; readonly problem: 'several' | 'none' }
 
 /**
- * Returns the name of the rule by which a policy holds a request. If the card names a rule of this policy,
- * returns this rule. Otherwise returns the only rule that requires approval of the same groups. `problem`
- * states that several rules, or none, require approval of these groups.
+ * Returns the name of the rule by which a policy holds a request. If the card names a rule of this policy, returns this
+ * rule. Otherwise returns the only rule that requires approval of the same groups. `problem` states that several rules,
+ * or none, require approval of these groups.
  *
  * @param policyYaml Text of the policy.
- * @param holding Entry of the policy in the field `held_by` of the card. `rule` is the label of the policy,
- * which `matchedRule` contains too.
+ * @param holding Entry of the policy in the field `held_by` of the card. Its field `rule` is the label of the policy,
+ * with which `matchedRule` begins.
  * @param matchedRule `label: rule` for the rule that determined the decision; null if the card names no rule.
  */
 export function holdingRule(

@@ -8,7 +8,10 @@ import { actorOf } from '../../audit/actor.ts'
 import type { Approvals } from '../service.ts'
 import type { GrantRow } from './store.ts'
 
-/** Routes of grants. Approvers may see and revoke grants, because a revocation only reduces what agents may do. */
+/**
+ * Returns the routes of grants. Approvers may see and revoke grants, because a revocation only reduces what agents may
+ * do.
+ */
 export function createGrantRoutes({ approvals }: { readonly approvals: Approvals }): readonly Route[] {
   return [
     route({

@@ -56,8 +56,8 @@ export async function holdOfExecution(
 }
 
 /**
- * Returns the approval of the action if it covers this hold and its approvers still have the right to answer. An
- * approval that was opened by a hold of an earlier execution covers the same request under the same rules. An
+ * Returns the approval of the action if the approval covers this hold and its approvers still have the right to answer.
+ * An approval that was opened by a hold of an earlier execution covers only the same request under the same rules. An
  * approval that was opened when the action was submitted covers every hold that requires no additional groups.
  */
 async function releasingApproval(

@@ -29,9 +29,9 @@ const TokenReviewed = z.object({
 export type ClusterCallersDeps = { readonly db: Db; readonly kube: Pick<KubeClient, 'create'> }
 
 /**
- * Authenticates users of the cluster by bearer token (TokenReview) or client certificate. RBAC grants their rights on
- * resources of `chaperone.dev` (SubjectAccessReview). Tokens are neither stored nor logged. Governed pods and their
- * ServiceAccounts are not accepted as users, whatever rights they have.
+ * Creates the authentication of users of the cluster, by bearer token (TokenReview) or client certificate. RBAC grants
+ * their rights on resources of `chaperone.dev` (SubjectAccessReview). Tokens are neither stored nor logged. Governed
+ * pods and their ServiceAccounts are not accepted as users, whatever rights they have.
  */
 export function createClusterCallers({ db, kube }: ClusterCallersDeps): ClusterCallers {
   const rightsOf = createClusterRights({ db, kube })

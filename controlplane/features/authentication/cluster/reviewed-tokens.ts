@@ -8,7 +8,7 @@ import type { ReviewedPod } from './token-review.ts'
 export type PresentedToken = {
   readonly token: string
   readonly hash: string
-  /** Expiry of the token in epoch milliseconds; null for a token without an expiry. */
+  /** Expiry of the token in Unix milliseconds; null for a token without an expiry. */
   readonly expiresAtMs: number | null
   /**
    * IP address of the caller. If several users share the address, the port of the connection is included: `127.0.0.1
@@ -53,11 +53,11 @@ export type ReviewUse = {
 
 export type ReviewLimits = {
   /**
-   * Number of rejected tokens per minute from one address, or on one connection of a shared address. Beyond this
-   * number, unknown tokens are refused without a review.
+   * Maximum number of rejected tokens per minute from one address, or on one connection of a shared address. Beyond
+   * this number, unknown tokens are refused without a review.
    */
   readonly rejectedPerAddress: number
-  /** Number of reviews of unknown tokens per minute, over all addresses. */
+  /** Maximum number of reviews of unknown tokens per minute, over all addresses. */
   readonly unknownPerMinute: number
   /** Maximum number of concurrent reviews of unknown tokens. */
   readonly unknownInFlight: number

@@ -29,8 +29,8 @@ type Known = { readonly untilMs: number; readonly namespaces: Promise<Namespaces
 
 /**
  * Creates the function that finds the namespaces in which RBAC grants a right to a user: all namespaces or, if `reach`
- * is `namespaces`, some of the namespaces with Gateways or agents. Rejects with `not_ready` when the API server does
- * not answer, or when too many reviews are pending.
+ * is `namespaces`, those namespaces with Gateways or agents in which RBAC grants the right. Rejects with `not_ready`
+ * when the API server does not answer, or when too many reviews are pending.
  */
 export function createClusterRights(
   { db, kube }: ClusterRightsDeps,
@@ -88,7 +88,9 @@ export function createClusterRights(
   }
 }
 
-/** Creates a first-in, first-out queue that runs at most `most` calls at a time. */
+/**
+ * Creates a first-in, first-out queue that runs at most `most` calls at a time. Throws while `MAX_PENDING` calls wait.
+ */
 function createTurns(most: number) {
   const pending: Array<() => void> = []
   let running = 0

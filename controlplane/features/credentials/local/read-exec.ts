@@ -8,7 +8,7 @@ import type { LocalReading } from './local-source.ts'
 
 /**
  * Time limit of a command in milliseconds. The limit is below the time for which a replica claims the minting of a
- * secret (15 s), so that no two replicas run the command at the same time.
+ * credential (15 s), so that no two replicas run the command at the same time.
  */
 const TIME_LIMIT_MS = 10_000
 /** Maximum size of the output in bytes. */

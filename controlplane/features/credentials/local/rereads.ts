@@ -2,7 +2,7 @@ import type { ConnectorRow } from '../../connectors/rows.ts'
 import { FileWatch } from './file-watch.ts'
 
 /**
- * Until disposed, tracks the Connectors whose source must be read although their secret need not be refreshed yet:
+ * Until disposed, tracks the Connectors whose source must be read although their credential need not be refreshed yet:
  * every Connector at the start of the process, and a Connector whose file has changed.
  */
 export class Rereads implements Disposable {

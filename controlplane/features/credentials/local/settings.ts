@@ -10,7 +10,11 @@ export type LocalSettings = LocalSourceRules & {
 
 type Variable = 'LOCAL_CREDENTIALS' | 'CREDENTIAL_FILE_DIRS'
 
-/** @param text Returns the value of a variable; null when it is not set. */
+/**
+ * Reads the settings from environment variables.
+ *
+ * @param text Returns the value of a variable; null when the variable is not set.
+ */
 export function readLocalSettings(text: (name: Variable) => string | null, env: Environment): LocalSettings {
   return { isAllowed: isAllowed(text), fileDirs: fileDirs(text), environment: () => env }
 }

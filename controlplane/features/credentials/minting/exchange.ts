@@ -38,16 +38,16 @@ const UNREADABLE =
 const ACTOR = systemActor('installation')
 
 /**
- * Stored secret of a Connector and its hash. `secret`: null when the secret cannot be decrypted. `hash`: changes with
- * the specification and the secret.
+ * Stored credential of a Connector and its hash. `secret`: null when the credential cannot be decrypted. `hash`:
+ * changes with the specification and the credential.
  */
 export type Source = { readonly secret: string | null; readonly hash: string }
 
 export function sourceOf(keyring: Keyring, { id, credential, spec }: ConnectorRow): Source {
   if (credential === null) throw new Error(`the connector ${id} has no stored credential`)
   const secret = opened(keyring, credential, id)
-  // For a secret that cannot be decrypted, the hash covers its encrypted form. The hash then changes when the secret is
-  // stored again, which ends the back-off.
+  // For a credential that cannot be decrypted, the hash covers its encrypted form. The hash then changes when the
+  // credential is stored again, which ends the back-off.
   return { secret, hash: sourceHash(keyring, spec.credential, secret ?? JSON.stringify(credential)) }
 }
 
@@ -67,8 +67,8 @@ type Exchange = {
 }
 
 /**
- * Mints a short-lived secret from the stored secret of a Connector, and stores the short-lived secret or the failure.
- * Does nothing when another replica has claimed the minting.
+ * Mints a short-lived credential from the stored credential of a Connector, and stores the short-lived credential or
+ * the failure. Does nothing when another replica has claimed the minting.
  */
 export async function exchangeSecret(
   deps: ExchangeDeps,
@@ -94,7 +94,7 @@ export async function exchangeSecret(
 }
 
 /**
- * Returns the minted secret if its lifetime is at least `MIN_LIFETIME_MS` or unlimited. Throws a `MintError` for a
+ * Returns the minted credential if its lifetime is at least `MIN_LIFETIME_MS` or unlimited. Throws a `MintError` for a
  * shorter lifetime or NaN.
  */
 function validOf(minted: Minted): Minted {
@@ -131,7 +131,8 @@ function requestOf(keyring: Keyring, { connector, source, row }: Claimed): MintR
 type Result = Claimed & {
   readonly minted: Minted
   /**
-   * Monotonic time in milliseconds at which the source was called. The lifetime of the secret counts from this time.
+   * Monotonic time in milliseconds at which the source was called. The lifetime of the credential counts from this
+   * time.
    */
   readonly sinceMs: number
 }
@@ -166,13 +167,13 @@ async function storeSuccess(
       const details = { change: 'credential.minted', connector: name, serial, expires_at: expires }
       await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
     }
-    // The version of the configuration does not rise when a source without an expiry returned the same secret again,
-    // because nothing changes for gateways and pages.
+    // The version of the configuration does not rise when a source without an expiry returned the same credential
+    // again, because nothing changes for gateways and pages.
     if (isNew || expires !== null || row.error !== null) await bumpVersion(q)
   })
 }
 
-/** Reports whether an environment variable, file or command returned the same secret as before. */
+/** Reports whether an environment variable, file or command returned the same credential as before. */
 function isSameReading(keyring: Keyring, { connector, source, row }: Claimed, secret: string): boolean {
   const { credential } = connector.spec
   const isRead =

@@ -22,7 +22,8 @@ const Refused = z.object({ message: z.string() })
 /**
  * Creates the source `githubApp`: installation access tokens, narrowed to the repositories and permissions of the spec.
  *
- * @param fetchOf Returns the `fetch` that checks addresses by the rules for this origin of the Connector.
+ * @param fetchOf Returns a `fetch` that checks addresses. The address rules depend on the origin of the Connector: the
+ * cluster or a file.
  */
 export function createGithubAppMint(
   fetchOf: (source: MintRequest['source']) => CheckedFetch,
@@ -78,7 +79,7 @@ type Calling = {
 }
 
 /**
- * Signs an app token, and returns the calls that are authenticated with this token. Rejects with a `MintError` for an
+ * Signs an app token, and creates the calls that are authenticated with this token. Rejects with a `MintError` for an
  * unusable key.
  */
 export async function createAppCall({ githubApp, secret, send, nowMs }: Calling): Promise<AppCall> {

@@ -1,12 +1,12 @@
 import type * as z from 'zod'
 import type { CredentialSpec } from '../../../../core/crd/credentials/credential-spec.ts'
 
-/** Request for a short-lived secret. */
+/** Request for a short-lived credential. */
 export type MintRequest = {
   readonly credential: z.infer<typeof CredentialSpec>
   /**
-   * Stored secret of the Connector, or the secret that the control plane read from an environment variable, file or
-   * command instead.
+   * Stored credential of the Connector, or the credential that the control plane read from an environment variable,
+   * file or command instead.
    */
   readonly secret: string
   /**
@@ -16,15 +16,15 @@ export type MintRequest = {
   readonly rotated: string | null
   /** Name of the Connector; `namespace/name` for a Connector of a manifest. */
   readonly connector: string
-  /** Origin of the Connector. Tenants of a cluster write manifests of the source `kubernetes`. */
+  /** Origin of the Connector. Manifests that tenants of a cluster write have the origin `kubernetes`. */
   readonly source: 'kubernetes' | 'file'
 }
 
-/** Short-lived secret. Gateways send it in the form that `authOf` returns for the Connector. */
+/** Short-lived credential. Gateways send it in the form that `authOf` returns for the Connector. */
 export type Minted = {
   readonly secret: string
   /**
-   * Milliseconds of validity, counted from the request to the source. Null for a secret without an expiry, which is
+   * Milliseconds of validity, counted from the request to the source. Null for a credential without an expiry, which is
    * valid until its source changes.
    */
   readonly lifetimeMs: number | null
@@ -35,10 +35,10 @@ export type Minted = {
   readonly rotated: string | null
 }
 
-/** Minted secret with an expiry. */
+/** Minted credential with an expiry. */
 export type ExpiringSecret = Minted & { readonly lifetimeMs: number }
 
-/** Mints a short-lived secret. Rejects with a `MintError`. */
+/** Mints a short-lived credential. Rejects with a `MintError`. */
 export type Mint<M extends Minted = Minted> = (request: MintRequest) => Promise<M>
 
 /**

@@ -31,7 +31,8 @@ const ONLY = {
 /**
  * Creates the source `oauth2`: access tokens of a token endpoint.
  *
- * @param fetchOf Returns the `fetch` that checks addresses by the rules for this origin of the Connector.
+ * @param fetchOf Returns a `fetch` that checks addresses. The address rules depend on the origin of the Connector: the
+ * cluster or a file.
  */
 export function createOAuth2Mint(
   fetchOf: (source: MintRequest['source']) => CheckedFetch,

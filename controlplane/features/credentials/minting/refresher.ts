@@ -5,7 +5,8 @@ import { hasMinted, listMinted } from '../rows.ts'
 import { type ExchangeDeps, exchangeSecret, type Source, sourceOf } from './exchange.ts'
 
 /**
- * Milliseconds between two reads of the database when no secret is due for minting earlier and no Connector changes.
+ * Milliseconds between two reads of the database when no credential is due for minting earlier and no Connector
+ * changes.
  */
 const IDLE_MS = 30_000
 /** Minimum time in milliseconds between two reads of the database. */
@@ -14,8 +15,8 @@ const BUSY_MS = 100
 const RETRY_MS = 1_000
 
 /**
- * Mints the short-lived secrets of Connectors before the present secrets expire, until disposed. Each replica runs one
- * refresher; a claim in the database ensures that only one replica at a time mints a secret.
+ * Mints the short-lived credentials of Connectors before the present credentials expire, until disposed. Each replica
+ * runs one refresher; a claim in the database ensures that only one replica at a time mints a credential.
  */
 export class Refresher implements AsyncDisposable {
   readonly #deps: ExchangeDeps
@@ -109,7 +110,8 @@ type Refreshing = {
 }
 
 /**
- * Starts the minting of every short-lived secret that is due. Returns the milliseconds until the next secret is due.
+ * Starts the minting of every short-lived credential that is due. Returns the milliseconds until the next credential is
+ * due.
  */
 async function refreshDue({ db, keyring }: ExchangeDeps, { start, reread }: Refreshing): Promise<number> {
   const connectors = (await listConnectors(db)).filter((row) => hasMinted(row) && row.credential !== null)
@@ -117,13 +119,13 @@ async function refreshDue({ db, keyring }: ExchangeDeps, { start, reread }: Refr
   if (connectors.length === 0) return IDLE_MS
   const minted = await listMinted(db)
   const waits = connectors.map((connector) => {
-    // The secret is not minted before its file was polled for the first time. The poll wakes the refresher.
+    // The credential is not minted before its file was polled for the first time. The poll wakes the refresher.
     if (reread.isPending(connector)) return IDLE_MS
     const source = sourceOf(keyring, connector)
     const row = minted.get(connector.id)
     const isCurrent = row?.sourceHash === source.hash && row.dueInMs > 0 && !reread.isDue(connector.id)
     if (isCurrent) return row.dueInMs
-    // The secret is already being minted. The refresher checks again when the claim of this minting expires.
+    // The credential is already being minted. The refresher checks again when the claim of this minting expires.
     if (row !== undefined && row.claimedMs > 0) return row.claimedMs
     start(connector, source)
     return RETRY_MS

@@ -19,10 +19,10 @@ export type SourceSettings = {
 }
 
 /**
- * Creates the sources of short-lived secrets. A secret from an environment variable, file or command takes the place of
- * the stored secret. Tenants of a cluster choose the addresses of token endpoints, so these addresses must be public or
- * in the configured ranges. The manifests folder belongs to the user of the machine, so private addresses are allowed
- * there.
+ * Creates the sources of short-lived credentials. A credential from an environment variable, file or command takes the
+ * place of the stored credential. Tenants of a cluster choose the addresses of token endpoints, so these addresses must
+ * be public or in the configured ranges. The manifests folder belongs to the user of the machine, so private addresses
+ * are allowed there.
  */
 export function createMint(settings: SourceSettings): Mint {
   const fetches = checkedFetches(settings)

@@ -7,14 +7,14 @@ import { MINTED_COLUMNS, MINTS_SQL, type MintedRow } from '../rows.ts'
  * minting when the claim has expired.
  */
 const CLAIM_MS = 15_000
-/** Maximum of `refusals`. With this number of refusals, the minimum age of a secret reaches `MAX_MIN_AGE_MS`. */
+/** Maximum of `refusals`. With this number of refusals, the minimum age of a credential reaches `MAX_MIN_AGE_MS`. */
 const MAX_REFUSALS = 9
 
 /**
- * Claims for this replica the minting of a short-lived secret of a Connector. Returns null when another replica has
+ * Claims for this replica the minting of a short-lived credential of a Connector. Returns null when another replica has
  * claimed the minting, or when no minting is due. A minting becomes due by its time, by a changed `sourceHash`
- * (specification or stored secret), or by `isForced`. The lock on the Connector serialises the claim with a transaction
- * that deletes the row (`deleteUnminted`).
+ * (specification or stored credential), or by `isForced`. The lock on the Connector serialises the claim with a
+ * transaction that deletes the row (`deleteUnminted`).
  */
 export async function claimMinted(
   q: Query,
@@ -45,10 +45,10 @@ export async function claimMinted(
 type Claimed = Pick<MintedRow, 'issuedAt' | 'sourceHash'>
 
 /**
- * SQL condition on the row of a Connector: since the claim, no other replica has stored a secret or the result of
- * another source. The condition is necessary because a replica that was suspended, or could not reach the database,
- * may store its result after its claim has expired; the refresh token in this result may be void. Times are compared
- * in milliseconds, because the driver reads them in this resolution.
+ * SQL condition on the row of a Connector: since the claim, no other replica has stored a credential or the result of
+ * another source. The condition is necessary because a replica that was suspended, or could not reach the database, may
+ * store its result after its claim has expired; the refresh token in this result may be void. Times are compared in
+ * milliseconds, because the driver reads them in this resolution.
  */
 const IS_LATEST = (issuedAt: string, sourceHash: string) => `connector_id = $1
   and date_trunc('milliseconds', issued_at) is not distinct from ${issuedAt}::timestamptz
@@ -60,19 +60,19 @@ type Success = {
   readonly claimed: Claimed
   readonly secret: Sealed
   readonly rotated: Sealed | null
-  /** Milliseconds until the secret expires; null for a secret that is valid until its source changes. */
+  /** Milliseconds until the credential expires; null for a credential that is valid until its source changes. */
   readonly expiresInMs: number | null
   readonly dueInMs: number
   /**
-   * True if the source returned the same secret as before. The secret keeps its number in this case, unless an
+   * True if the source returned the same credential as before. The credential keeps its number in this case, unless an
    * upstream refused it.
    */
   readonly isSame: boolean
 }
 
 /**
- * Stores a minted secret. Returns its number and its expiry; null when the Connector was deleted since the claim, or
- * another replica has stored a later result.
+ * Stores a minted credential. Returns its number and its expiry; null when the Connector was deleted since the claim,
+ * or another replica has stored a later result.
  */
 export async function storeMinted(
   q: Query,
@@ -111,13 +111,13 @@ type Failure = {
 }
 
 /**
- * Milliseconds for which a secret without an expiry stays valid after the first failure of its source. The grace
+ * Milliseconds for which a credential without an expiry stays valid after the first failure of its source. The grace
  * period is necessary because a source such as a file is missing for a moment while it is being replaced.
  */
 const GRACE_MS = 300_000
 
 /**
- * Stores the failure of a minting. The last secret stays if it came from the same source, otherwise it is deleted.
+ * Stores the failure of a minting. The last credential stays if it came from the same source, otherwise it is deleted.
  * Returns false when the Connector was deleted since the claim, or another replica has stored a later result.
  */
 export async function storeMintFailure(
@@ -142,7 +142,7 @@ export async function storeMintFailure(
   return rows.length > 0
 }
 
-/** Makes the minting of a new short-lived secret due now, for each of these Connectors. */
+/** Makes the minting of a new short-lived credential due now, for each of these Connectors. */
 export async function makeDue(q: Query, connectorIds: readonly string[]): Promise<void> {
   await q.query('update minted_credentials set due_at = now() where connector_id = any($1::text[])', [
     connectorIds,
@@ -155,17 +155,17 @@ const IS_AT_GATEWAY = `m.connector_id = $1 and c.id = m.connector_id
   and (c.gateway_ids = '{}' or $2 = any (c.gateway_ids))`
 
 /**
- * Minimum age in milliseconds of a secret that is replaced because an upstream refused it. An upstream may answer 401
- * although the secret is valid. Therefore, the minimum age doubles with each successive secret that was minted
- * because of a refusal.
+ * Minimum age in milliseconds of a credential that is replaced because an upstream refused it. An upstream may answer
+ * 401 although the credential is valid. Therefore, the minimum age doubles with each successive credential that was
+ * minted because of a refusal.
  */
 const MIN_AGE_MS = 10_000
 const MAX_MIN_AGE_MS = 3_600_000
 
 /**
- * Makes the replacement of the short-lived secret with the number `serial` due now. Returns null when the last minting
- * failed, when the secret is below its minimum age or is not the current one, and when the Connector does not serve the
- * Gateway. The refusal of a secret whose replacement is due already (`wasDue`) is not counted.
+ * Makes the replacement of the short-lived credential with the number `serial` due now. Returns null when the last
+ * minting failed, when the credential is below its minimum age or is not the current one, and when the Connector does
+ * not serve the Gateway. The refusal of a credential whose replacement is due already (`wasDue`) is not counted.
  */
 export async function makeRefusedDue(
   q: Query,
@@ -187,7 +187,8 @@ export async function makeRefusedDue(
 }
 
 /**
- * Returns the number of the current secret of a Connector that serves the Gateway; null when there is no such secret.
+ * Returns the number of the current credential of a Connector that serves the Gateway; null when there is no such
+ * credential.
  */
 export async function serialAt(q: Query, { connectorId, gatewayId }: AtGateway): Promise<number | null> {
   const { rows } = await q.query<{ serial: number }>(

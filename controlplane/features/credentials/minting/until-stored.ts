@@ -3,8 +3,8 @@ import { sleep } from '../../../../runtime/sleep.ts'
 /** Milliseconds between two attempts to store a result. */
 const RETRY_MS = 1_000
 /**
- * Maximum number of attempts to store a refresh token. The source may have voided the former refresh token. If the
- * new refresh token is lost, a user must store another secret.
+ * Maximum number of attempts to store a refresh token. The source may have voided the former refresh token. If the new
+ * refresh token is lost, a user must store another credential.
  */
 const MAX_ATTEMPTS = 600
 

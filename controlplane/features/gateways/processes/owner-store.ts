@@ -19,8 +19,8 @@ export type ClaimedProcesses = { readonly own: readonly string[]; readonly forei
 
 /**
  * Claims process ids for `owner`, a gateway or pod. Returns which ids belong to this owner and which to other owners.
- * This owner gets all unknown ids, and the ids of deleted gateways, so that a gateway which replaces a deleted gateway
- * may upload the journal of the old processes.
+ * This owner gets unknown ids, up to `MAX_NEW_PER_HOUR`, and the ids of deleted gateways, so that a gateway which
+ * replaces a deleted gateway may upload the journal of the old processes.
  */
 export async function claimProcesses(
   q: Query,

@@ -1,15 +1,15 @@
 import type { NamedAction } from '../../../../../core/wire/connectors.ts'
 import type { Completions, Option } from './completions.ts'
 
-/** Action names of the installation. Each function returns an empty list if the user may not read them. */
+/** Action names of the installation. Each function returns an empty list if the user may not read action names. */
 export type Catalogue = {
   types(): Promise<readonly string[]>
   actionsOf(type: string): Promise<readonly NamedAction[]>
 }
 
 /**
- * Returns connector types while the text names none; afterwards returns the actions of the named type. `hasPatterns`:
- * true to add a pattern for each group of actions, such as `codehost.pr.*`.
+ * Returns the connector types, or, if the text begins with a connector type and a dot, the actions of this type.
+ * `hasPatterns`: true to add a pattern for each group of actions, such as `codehost.pr.*`.
  */
 export async function actionCompletions(
   { text, from }: { readonly text: string; readonly from: number },

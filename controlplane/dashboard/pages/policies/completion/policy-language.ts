@@ -3,7 +3,10 @@
 export type Described = { readonly name: string; readonly info: string }
 /** A fact that conditions can use. `values`: possible values of the fact, or of the items of a list. */
 export type Fact = Described & { readonly type: string; readonly values?: readonly string[] }
-/** A function that conditions can call. `receivers`: types on which it is a method. `isGlobal`: it needs no receiver. */
+/**
+ * A function that conditions can call. `receivers`: types that have the function as a method. `isGlobal`: true if the
+ * function can be called without a receiver.
+ */
 export type ConditionFunction = Described & { readonly receivers: readonly string[]; readonly isGlobal: boolean }
 
 /** Fields by the path of their mapping. In a path, `*` means every item of a list. */

@@ -6,7 +6,7 @@ import type { CheckedFetch } from '../../../oidc/checked-fetch.ts'
 import { type AppCall, createAppCall, limitOf, readIssued, type TokenLimit } from '../github-app.ts'
 import { MintError, type MintRequest } from '../mint.ts'
 
-/** Account and permissions of an installation. */
+/** Account and permissions of an installation of the GitHub App. */
 const Installation = z.object({
   account: z.object({ login: z.string() }),
   permissions: z.record(z.string(), z.string()),
@@ -15,7 +15,7 @@ type Installation = z.infer<typeof Installation>
 
 export type NarrowRequest = Omit<MintRequest, 'rotated'> & {
   readonly need: TokenNeed
-  /** Hash that identifies the specification and the stored secret. */
+  /** Hash that identifies the specification and the stored credential. */
   readonly sourceHash: string
 }
 
@@ -30,15 +30,18 @@ export type Narrowed =
 /** Mints a token that is narrowed to the need of a request. Rejects with a `MintError`. */
 export type NarrowMint = (request: NarrowRequest) => Promise<Narrowed>
 
-/** Milliseconds for which the account and permissions of an installation are cached. They rarely change. */
+/**
+ * Milliseconds for which the account and permissions of an installation of the GitHub App are cached. Both rarely
+ * change.
+ */
 const KEEP_MS = 300_000
 /**
- * Minimum time in milliseconds between two reads of an installation that are caused by requests for repositories
- * outside the installation. The limit is necessary because agents choose the repositories.
+ * Minimum time in milliseconds between two reads of an installation of the GitHub App that are caused by requests for
+ * repositories outside the installation. The limit is necessary because agents choose the repositories.
  */
 const REREAD_MS = 10_000
 const MAX_INSTALLATIONS = 1_000
-/** HTTP status with which the API refuses repositories or permissions that the installation lacks. */
+/** HTTP status with which the API refuses repositories or permissions that the installation of the GitHub App lacks. */
 const LACKS = 422
 
 type Kept = { readonly installation: Installation; readonly readAtMs: number }
@@ -50,9 +53,10 @@ type Issued = Exclude<Narrowed, { whole: string }> | { readonly whole: string; r
 
 /**
  * Creates the source of narrowed installation tokens. Each token has those repositories and permissions that the
- * request needs and that both the Connector and the installation have.
+ * request needs and that both the Connector and the installation of the GitHub App have.
  *
- * @param fetchOf Returns the `fetch` that checks addresses by the rules for this origin of the Connector.
+ * @param fetchOf Returns a `fetch` that checks addresses. The address rules depend on the origin of the Connector: the
+ * cluster or a file.
  */
 export function createGithubAppNarrowMint(
   fetchOf: (source: MintRequest['source']) => CheckedFetch,
@@ -85,9 +89,9 @@ export function createGithubAppNarrowMint(
   }
 
   /**
-   * Issues a token on the basis of the cached installation. If no token is issued, reads the installation again, and
-   * retries if the installation has changed. If the API was not called for the token, the installation is read at
-   * most once per `REREAD_MS`.
+   * Issues a token within the cached account and permissions of the installation of the GitHub App. If no token is
+   * issued, reads the installation again, and retries if the installation has changed. If the API was not called for
+   * the token, the installation is read at most once per `REREAD_MS`.
    */
   async function issueByKept(
     { call, app, need, key }: Issuing,
@@ -118,7 +122,7 @@ type Issuing = {
   readonly call: AppCall
   readonly app: GithubAppSpec
   readonly need: TokenNeed
-  /** Key that identifies the specification and the stored secret. */
+  /** Key that identifies the specification and the stored credential. */
   readonly key: string
 }
 

@@ -73,8 +73,8 @@ export function createNarrowedTokens(deps: NarrowedTokensDeps): NarrowedTokens {
       const serial = isSame ? minted.serial : 0
       const key = JSON.stringify([source.hash, serial, tokenNeedKey(need)])
       return cache.get({ connector: row, key }, () =>
-        // A narrowed token may be issued although the token of the Connector is not. Whether requests are sent must not
-        // depend on the moment between two attempts.
+        // After a failed minting of the Connector's own token, no narrowed token is requested, even if the source would
+        // issue one. Otherwise the reply would depend on the time since the failed minting.
         isSame && minted.error !== null
           ? Promise.resolve({ reply: unavailable(minted.error), keepMs: 0 })
           : mintOne(deps, { row, source, serial, need, gateway }),

@@ -3,7 +3,7 @@ import type { NarrowMint } from './github-app.ts'
 
 /**
  * Creates the source of access tokens that have only the scopes that a request needs. `mint` requests a token with the
- * stored secret.
+ * stored credential.
  */
 export function createOAuth2NarrowMint(mint: Mint<ExpiringSecret>): NarrowMint {
   return async ({ need: { permissions }, ...request }) => {
