@@ -43,8 +43,8 @@ function values(orgId: string, { from, to }: Period, step: number | null): reado
 }
 
 /**
- * A table of roll-ups, which are stored sums of the traffic log. `rolledUp`, `incremented` and `recorded` are
- * the columns, as SQL, to select from the table, from the increments and from the records.
+ * A table of roll-ups, which are stored sums of the traffic log. The other members are SQL expressions: `rolledUp`
+ * selects the columns from the table, `incremented` from the increments, and `recorded` from the records.
  */
 export type Summed = {
   readonly table: string

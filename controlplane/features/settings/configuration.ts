@@ -59,7 +59,7 @@ export type Config = {
    * get this credential.
    */
   approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
-  /** Returns the states of short-lived secrets, by the id of the connector. */
+  /** Returns the states of short-lived credentials, by the id of the connector. */
   minted(): Promise<ReadonlyMap<string, MintedRow>>
   /** Adds a connector to a gateway; default: the local gateway. */
   addConnector(by: Actor, gateway: string | undefined, input: NewConnector): Promise<Placed>
