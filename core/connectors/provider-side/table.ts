@@ -44,7 +44,7 @@ export type ProviderTable = {
   readonly singleValues?: boolean
   /** Paths of tools in a request, in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
-  /** Paths of lists whose elements are tools that the caller executes if they have no `type`. */
+  /** Paths of lists of tools. The caller executes each tool in such a list that has no `type`. */
   readonly callerTools?: readonly string[]
   /** True if tools are identified by the names of their members (`googleSearch`) instead of by `type`. */
   readonly toolsByName?: boolean
