@@ -4,8 +4,8 @@ import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
 export type Period = { readonly from: string; readonly to: string }
 
 /**
- * Steps of roll-ups (stored sums of the traffic log) in seconds, longest first. The function `rollUp` writes
- * one row for each step.
+ * Steps in seconds, longest first: lengths of the periods for which the roll-ups (stored sums of the traffic log) have
+ * rows. The function `rollUp` writes rows for each step.
  */
 const STEPS_S = [3_600, 900, 60]
 /** Shortest step, in seconds, of the roll-ups by agent and by reason of denial. */

@@ -33,8 +33,8 @@ export type ProviderTable = {
    */
   readonly opaqueObjects?: readonly string[]
   /**
-   * Names of members with keys of the caller's choice, whose values the provider uses (see `FindRules`). In `fields`,
-   * `?` stands for such a key.
+   * Names of members whose object has keys of the caller's choice. The provider uses the values under these keys (see
+   * `FindRules`). In `fields`, `?` stands for such a key.
    */
   readonly callerKeys?: readonly string[]
   /**
