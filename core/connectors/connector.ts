@@ -243,10 +243,7 @@ export type Connector<Name extends string = string> = {
   readsMore?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /**
-   * True if an unreadable body has an action of its own, which is decided like any other action. If the request is then
-   * held, its card quotes the body.
-   */
+  /** True if an unreadable body has an action of its own. The card of a held request then quotes the body. */
   readonly quotesUnreadBody?: boolean
   /**
    * Returns the format of server-sent events for the client of a held request; null if the client did not request
