@@ -237,7 +237,7 @@ export type Connector<Name extends string = string> = {
    * the top-level fields that differ from the parameters.
    */
   undescribed?(body: unknown, config: ConnectorConfig): unknown
-  /** True if every row of the request's method and path declares opaque bodies. */
+  /** True if every row of the request's method and path declares `bodies: 'opaque'` (see `Row.bodies`). */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if the request also reads data that its actions do not name, such as the selection of a GraphQL mutation. */
   readsMore?(request: CanonicalRequest, config: ConnectorConfig): boolean

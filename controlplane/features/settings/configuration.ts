@@ -203,8 +203,8 @@ async function setPermission(
 }
 
 /**
- * Returns the columns `source`, `managedBy`, `origin` and `owner` of the new row. For a row of a manifest, returns
- * the stored values, so that the editing guard refuses the edit and returns the changed manifest.
+ * Returns the columns `source`, `managedBy`, `origin` and `owner` of the new row. For a row of a manifest, returns the
+ * stored values. The editing guard (see `createEditingGuard`) can then refuse the edit and return the changed manifest.
  */
 function ownership(same: readonly PermissionRow[], by: Actor) {
   const managed = same.find(({ source }) => source !== 'api')

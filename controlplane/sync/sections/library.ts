@@ -110,7 +110,10 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
 
 type AskedReceiver = { readonly gatewayId: string; readonly receiver: Receiver }
 
-/** Builds the sections of the receivers in slices. The builder caches them. */
+/**
+ * Builds the sections of the receivers in slices, between which the event loop does other work. The builder caches the
+ * sections.
+ */
 async function buildAll(builder: SectionBuilder, receivers: Iterable<AskedReceiver>): Promise<void> {
   const pause = createPace(MONOTONIC)
   for (const { gatewayId, receiver } of receivers)

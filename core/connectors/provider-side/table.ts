@@ -54,7 +54,9 @@ export type ProviderTable = {
   readonly batchUploads?: readonly string[]
   /** Values of the form field `purpose` of files that contain model requests or messages for a model. */
   readonly batchPurposes?: readonly string[]
-  /** Operations with opaque bodies that accept their fields as a multipart form, which may contain tools or URLs. */
+  /**
+   * Operations with `bodies: 'opaque'` that accept their fields as a multipart form, which may contain tools or URLs.
+   */
   readonly readForms?: readonly string[]
   /** Matches URLs of the provider itself. The provider fetches nothing from other hosts for these URLs. */
   readonly ownFile?: RegExp
