@@ -20,8 +20,8 @@ export type ConnectionLimitOptions = {
   readonly maxConnections: number
   readonly maxUnauthenticated: number
   /**
-   * Maximum number of connections of one agent, pod or user. The same limit applies to the operator and to the holder
-   * of the maintenance secret.
+   * Maximum number of connections of one agent, pod or user. The same limit applies to the operator and to the caller
+   * with the maintenance secret (`MAINTENANCE_SECRET`).
    */
   readonly maxPerPrincipal: number
   /**

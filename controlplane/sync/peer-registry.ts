@@ -45,8 +45,8 @@ export function createPeerRegistry(): PeerRegistry {
 }
 
 /**
- * Returns the newest connected process that can execute the order; undefined when no process can. An action of an
- * agent needs a gateway process or the sidecar of the agent. A test of a credential needs a process that has the
+ * Returns the newest connected process that can execute the execution order; undefined when no process can. An action
+ * of an agent needs a gateway process or the sidecar of the agent. A test of a credential needs a process that has the
  * credential.
  */
 export function peerServing(

@@ -18,7 +18,7 @@ export type PodSessions = Disposable & {
    * have none, or whose Sandbox was adopted by a SandboxClaim.
    */
   refresh(): Promise<void>
-  /** Sends its instance to a sidecar that has connected. */
+  /** Sends a sidecar that has connected the instance of its pod. */
   greet(peer: Peer): Promise<void>
   /**
    * Replaces the token of the session when a call of the same pod presents another token, because the kubelet has

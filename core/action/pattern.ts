@@ -40,14 +40,18 @@ export function mayMatchBelow({ prefix, isExact }: Pattern, below: string): bool
 /** Action names of requests that the gateway could not identify. No wildcard allows them. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['mcp.rpc.unknown'])
 
-/** Reports whether an allow pattern `<prefix>*` allows this type. The type must begin with the prefix. */
+/**
+ * Reports whether an allow pattern with a wildcard (`<prefix>*`) allows the action name `type`. The caller must have
+ * checked that `type` begins with `prefix`. The result is false for the names of unidentified messages, and for
+ * unmapped names unless `prefix` is one of those that the rule in `Pattern` admits.
+ */
 export function wildcardMayAllow(prefix: string, type: string): boolean {
   return !UNIDENTIFIED.has(type) && allowsUnmapped(prefix, type)
 }
 
 /**
- * Reports whether an allow pattern `<prefix>*` allows a type under the rule for unmapped types (see `Pattern`). An
- * unmapped type needs a prefix of its connector or of the connector's unmapped types.
+ * Reports whether an allow pattern `<prefix>*` allows the action name `type` under the rule for unmapped names (see
+ * `Pattern`): for `<connector>.unmapped.<method>`, `prefix` must be `<connector>.` or `<connector>.unmapped.`.
  */
 function allowsUnmapped(prefix: string, type: string): boolean {
   const connector = unmappedConnector(type)

@@ -6,7 +6,7 @@ import * as z from 'zod'
  * as over TCP.
  */
 export const ConnectionPreamble = z.object({
-  /** Name of the agent that opened the connection. The gateway trusts it only if `key` is valid. */
+  /** Name of the agent that opened the connection. The gateway trusts the name only if `key` is valid. */
   agent: z.string().min(1).max(253),
   /** Key of the agent for its port on this machine, which is also the password in the agent's `proxy_url`. */
   key: z.string().min(1).max(256),

@@ -77,10 +77,10 @@ function table(name: 'nat' | 'filter', output: 'ACCEPT' | 'DROP', rules: readonl
 }
 
 /**
- * Returns the program of the rule setter under gVisor, for `/bin/sh FILE UID`. The kubelet shows the last output of the
- * program as the termination message. The program closes IPv6 first, if the kernel supports it. The program's own file
- * is the lock file of iptables. The default lock file cannot be created on a read-only root file system, and gVisor
- * locks no devices such as /dev/null.
+ * Returns the program by which the rule setter (the init container that loads the capture rules) works under gVisor,
+ * for `/bin/sh FILE UID`. The kubelet shows the last output of the program as the termination message. The program
+ * closes IPv6 first, if the kernel supports it. The program's own file is the lock file of iptables. The default lock
+ * file cannot be created on a read-only root file system, and gVisor locks no devices such as /dev/null.
  */
 export function iptablesScript(): string {
   return [

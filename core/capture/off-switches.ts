@@ -17,8 +17,8 @@ const OFF_SWITCHES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Standard variable that disables OpenTelemetry. The variable is set only if the user configured no `OTEL_` variable.
- * Such a variable shows that the user wants telemetry.
+ * Standard variable that disables OpenTelemetry. The variable is set only if the user configured no `OTEL_` variable,
+ * because an `OTEL_` variable shows that the user wants telemetry.
  */
 const OTEL_SWITCH = { OTEL_SDK_DISABLED: 'true' }
 

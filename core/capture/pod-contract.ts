@@ -30,15 +30,18 @@ export const PROBE_PORTS = { first: 61_000, last: 61_015 } as const
 
 /** Range of uids from which each pod gets one for its proxy. No other container of the pod may have that uid. */
 export const PROXY_UIDS = { first: 1_900_000_000, last: 1_999_999_999 } as const
-/** Uid of the rule setter, which exits before any other container starts. */
+/**
+ * Uid of the rule setter, the init container that loads the capture rules. The rule setter exits before any other
+ * container starts.
+ */
 export const RULE_SETTER_UID = 65_534
 
 export const CONTAINERS = { rules: 'chaperone-rules', proxy: 'chaperone-proxy' } as const
 
 /**
- * Rule setter, whose command is `[program, -D, uidDefine=UID, -f, file]`. The container runtime grants no ambient
- * capabilities, so `program` must be an nft binary with the file capability `cap_net_admin+ep`. The image contains
- * `program` and `file`.
+ * Rule setter: the init container that loads the capture rules. Its command is `[program, -D, uidDefine=UID, -f,
+ * file]`. The container runtime grants no ambient capabilities, so `program` must be an nft binary with the file
+ * capability `cap_net_admin+ep`. The image contains `program` and `file`.
  */
 export const RULE_SETTER = {
   program: '/usr/local/sbin/nft-cap',
@@ -47,8 +50,8 @@ export const RULE_SETTER = {
 } as const
 
 /**
- * Rule setter of pods under gVisor, whose command is `[shell, file, UID]`. It runs as root, because gVisor honours no
- * file capabilities. The image contains `file`, and the legacy programs of iptables.
+ * Rule setter (see `RULE_SETTER`) of pods under gVisor. Its command is `[shell, file, UID]`. It runs as root, because
+ * gVisor honours no file capabilities. The image contains `file`, and the legacy programs of iptables.
  */
 export const GVISOR_RULE_SETTER = {
   shell: '/bin/sh',

@@ -13,7 +13,10 @@ export type CaptureOptions = {
 /** The product's only nftables table. Loading the rules again replaces it in one transaction. */
 const CAPTURE_TABLE = 'inet chaperone'
 
-/** Returns the rules file of the rule setter's image, for `nft -D proxy_uid=UID -f FILE`. */
+/**
+ * Returns the rules file in the image of the rule setter (the init container that loads the rules), for `nft -D
+ * proxy_uid=UID -f FILE`.
+ */
 export function podRules(): string {
   return captureRules({ proxyUid: 'define', adminPorts: [POD_PORTS.health] })
 }

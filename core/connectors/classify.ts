@@ -34,8 +34,8 @@ function classifyByType(bound: BoundConnector, request: CanonicalRequest, body?:
 }
 
 /**
- * Returns the configuration that declares the bodies of this request opaque: its Connector or a row; null if none
- * does.
+ * Returns which configuration declares that the gateway may hold and forward the bodies of this request unread
+ * (`opaque`): the Connector or a row; null if none does.
  */
 export function opaqueBy(bound: BoundConnector, request: CanonicalRequest): 'Connector' | 'row' | null {
   if (bound.entry.bodies === 'opaque') return 'Connector'
@@ -120,8 +120,8 @@ export function nameSeen(
 
 /**
  * Classifies a WebSocket upgrade. A server without WebSocket support at this path executes the request as a plain GET,
- * and some GET rows are not reads. The actions of these rows are added. Reads are not added, because the gateway does
- * not forward their response.
+ * and some GET rows are not reads. The classification therefore includes the actions of these rows, but no reads,
+ * because the gateway does not forward the response to a plain GET.
  */
 function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classification {
   const socket = nameMessageSocket(bound, request)
@@ -157,7 +157,7 @@ export function nameMessageSocket(bound: BoundConnector, request: CanonicalReque
 }
 
 /**
- * Returns the action of a channel whose content the gateway does not inspect: `<connector>.tunnel.open` or
+ * Returns the action of a tunnel or WebSocket whose content the gateway does not inspect: `<connector>.tunnel.open` or
  * `<connector>.websocket.open`, with high risk.
  */
 function channel(bound: BoundConnector, request: CanonicalRequest, kind: 'tunnel' | 'websocket'): Action {

@@ -237,13 +237,13 @@ export type Connector<Name extends string = string> = {
    * the top-level fields that differ from the parameters.
    */
   undescribed?(body: unknown, config: ConnectorConfig): unknown
-  /** True if every row of the request's method and path declares opaque bodies. */
+  /** True if every row of the request's method and path declares `bodies: 'opaque'` (see `Row.bodies`). */
   hasOpaqueBody?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if the request also reads data that its actions do not name, such as the selection of a GraphQL mutation. */
   readsMore?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if every row of the request's method and path needs no credential. */
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
-  /** True if an unreadable body has an action of its own: the request is held, and its card quotes the body. */
+  /** True if an unreadable body has an action of its own. The card of a held request then quotes the body. */
   readonly quotesUnreadBody?: boolean
   /**
    * Returns the format of server-sent events for the client of a held request; null if the client did not request

@@ -19,7 +19,7 @@ export type Message =
    * API) that correlates response events with this message; null when the message has none.
    */
   | { readonly kind: 'request'; readonly body: Uint8Array; readonly streamId: string | null }
-  /** Acknowledges a response of the server and requests nothing. */
+  /** A message that acknowledges a response of the server and requests nothing. */
   | { readonly kind: 'acknowledgement' }
 
 export type MessageEvent = {

@@ -6,7 +6,8 @@ type Row = { readonly source: string; readonly managedBy: string | null }
 
 /**
  * Throws `conflict` for a row that a manifest defines, because the next push of the manifest would revert the change.
- * Does nothing in a transaction of the editing guard, whose own error contains the manifests to commit.
+ * Does nothing in a transaction of the editing guard (where users may edit in YAML only), whose own error contains the
+ * manifests to commit.
  */
 export function refuseManaged(q: Query, row: Row): void {
   if (!q.refusesEdits) refuseManifestRow(row)
@@ -24,8 +25,8 @@ export function refuseManifestRow(row: Row): void {
 
 /**
  * Returns the error (`conflict`) for an edit that an object of another owner prevents. `reason`: a clause without a
- * full stop. In a transaction of the editing guard, the error contains the remedy for the manifest (`inYaml`),
- * otherwise the remedy for the API (`inApi`).
+ * full stop. Where users may edit in YAML only, the error contains the remedy for the manifest (`inYaml`), otherwise
+ * the remedy for the API (`inApi`).
  */
 export function preventedEdit(
   q: Query,

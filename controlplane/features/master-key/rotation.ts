@@ -16,8 +16,8 @@ export type RotationDeps = {
 }
 
 /**
- * Time in milliseconds for which a rotation must find no value of a former key before the rotation ends. A transaction
- * that encrypted a value with the former key commits within this time.
+ * Milliseconds for which a rotation must find no value that is encrypted with a former key, before the rotation ends. A
+ * transaction that encrypted a value with a former key commits within this time.
  */
 const SETTLE_MS = 2_000
 

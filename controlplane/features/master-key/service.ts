@@ -19,9 +19,9 @@ export type KeyRotationDeps = RotationDeps & {
 const IDLE_MS = 3_000
 const BUSY_MS = 500
 /**
- * Milliseconds between two searches for values of a former key after its rotation has ended, because a transaction
- * that began before the end of the rotation may have stored such a value. A process without a former key does not
- * search.
+ * Milliseconds between two searches for values that are encrypted with a former key. The searches continue after the
+ * rotation has ended, because a transaction that began earlier may have stored such a value. A process without a former
+ * key does not search.
  */
 const SEARCH_MS = 60_000
 

@@ -92,8 +92,8 @@ export function newEventId(): string {
 }
 
 /**
- * Returns the receiver of a message: scheme and host of its address. Limits of concurrency and rate apply per
- * receiver. These two parts of the address are not secret.
+ * Returns the receiver of a message, for which limits of concurrency and rate apply: scheme and host of the address.
+ * Unlike the path, scheme and host are not secret.
  */
 function receiverOf(url: string): string {
   if (!URL.canParse(url)) return 'no address'

@@ -73,7 +73,7 @@ export type LeaseRequest = {
 
 /**
  * Leases due messages: at most `perReceiver` per receiver, and no message that another process has leased. Messages
- * with one order key are leased one after the other, oldest first. A message with an expired lease is due again,
+ * with the same `orderKey` are leased one after the other, oldest first. A message with an expired lease is due again,
  * because the process that held the lease has ended.
  */
 export async function leaseDue(q: Query, request: LeaseRequest): Promise<readonly Leased[]> {

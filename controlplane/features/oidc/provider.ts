@@ -204,8 +204,8 @@ async function checked<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs `work` as `checked` does, for a request about a signed-in user. When the provider refuses the client (RFC
- * 6749, section 5.2), the error states nothing about the user.
+ * Runs `work` as `checked` does, for a request about a signed-in user. A refusal of the OAuth client (RFC 6749, section
+ * 5.2) becomes the code `unreachable`, because the refusal states nothing about the user.
  */
 async function ofUser<T>(work: () => Promise<T>): Promise<T> {
   try {

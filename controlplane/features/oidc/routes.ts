@@ -167,8 +167,9 @@ function countAttempt({ attempts }: Pick<Deps, 'attempts'>, { ip }: FastifyReque
 }
 
 /**
- * Throws for a request from a page whose origin is not that of the callback. A browser stores the secret of a page per
- * origin, so a page of another origin could not redeem the code of the sign-in.
+ * Throws for a request from a page whose origin is not that of the callback. The page stores the secret of its sign-in
+ * request in the browser, which separates storage by origin. A page of another origin could therefore not redeem the
+ * code of the sign-in.
  */
 function refuseOtherAddress({ baseUrl }: Pick<Deps, 'baseUrl'>, { headers }: FastifyRequest): void {
   const { origin, 'sec-fetch-site': site = 'same-origin' } = headers

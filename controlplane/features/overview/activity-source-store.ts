@@ -4,8 +4,8 @@ import type { ScopedQuery, Within } from '../../db/scoped-query.ts'
 export type Period = { readonly from: string; readonly to: string }
 
 /**
- * Steps of roll-ups (stored sums of the traffic log) in seconds, longest first. The function `rollUp` writes
- * one row for each step.
+ * Steps in seconds, longest first: lengths of the periods for which the roll-ups (stored sums of the traffic log) have
+ * rows. The function `rollUp` writes rows for each step.
  */
 const STEPS_S = [3_600, 900, 60]
 /** Shortest step, in seconds, of the roll-ups by agent and by reason of denial. */
@@ -43,8 +43,8 @@ function values(orgId: string, { from, to }: Period, step: number | null): reado
 }
 
 /**
- * A table of roll-ups, which are stored sums of the traffic log. `rolledUp`, `incremented` and `recorded` are
- * the columns, as SQL, to select from the table, from the increments and from the records.
+ * A table of roll-ups, which are stored sums of the traffic log. The other members are SQL expressions: `rolledUp`
+ * selects the columns from the table, `incremented` from the increments, and `recorded` from the records.
  */
 export type Summed = {
   readonly table: string

@@ -98,8 +98,8 @@ function rulesOf({ gateway, rules }: Case): DecisionRules {
 }
 
 /**
- * Builds the decision input of an action in the form of a request through a gateway, because a policy may leave the
- * decision on a request to the permissions.
+ * Builds the decision input of an action. The input describes a typical request through the gateway, because a policy
+ * may have conditions on the request.
  */
 function inputOf(
   { agent, gateway, bound }: Case,

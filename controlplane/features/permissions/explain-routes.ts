@@ -10,8 +10,9 @@ export type ExplainRoutesDeps = {
   readonly explain: Explain
   readonly approvals: Pick<Approvals, 'grantsFor'>
   /**
-   * Resolves a gateway to its id. `gateway`: a name or an id. When absent, the agent's gateway applies, otherwise the
-   * gateway `default/local`, otherwise the only gateway. Resolves to undefined when there is no gateway.
+   * Resolves a gateway to its id. `gateway`: a name or an id. Without `gateway`, resolves to the agent's gateway; if
+   * the agent has none, to the gateway `default/local`; if that does not exist, to the only gateway. Resolves to
+   * undefined when there is no gateway.
    */
   readonly gatewayFor: (
     namespaces: Namespaces,

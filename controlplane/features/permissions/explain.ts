@@ -144,8 +144,8 @@ function judgeTunnel(asked: Case, bound: BoundConnector): Finding {
 }
 
 /**
- * Decides each action that the request can stand for. When the request body selects the action and the decisions
- * differ, the notes list the decision for each of these actions.
+ * Decides each action that the request may perform. When the request body selects the action and the decisions differ,
+ * the notes list the decision for each of these actions.
  */
 function judgeNamed(given: ProxiedCase, named: Named): Finding {
   const { bound } = given
@@ -163,7 +163,10 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
   return { bound, action: shownAction(named, decision), decision, notes: [...notes, ...unread] }
 }
 
-/** Line for a model request. Tools and other fields of its body add actions (`provider_tool.mcp`). */
+/**
+ * Note below the explanation of a request to a model. Tools and other fields of the request body add further actions
+ * (for example `provider_tool.mcp`), which the explanation does not evaluate.
+ */
 const UNREAD_BODY =
   'body        not evaluated: tools, URLs and other fields in it can make the provider act, and each is decided too'
 

@@ -67,8 +67,8 @@ const MAX_CACHED = 20_000
 const REVIEW_TTL_MS = 5 * 60_000
 const CALL = { maxAgeMs: REVIEW_TTL_MS, survivesSilence: true }
 /**
- * Limits of the review age for acknowledgements of kill switches. An acknowledgement must be counted within 2 s, so a
- * cached review is used when the cluster does not answer in time.
+ * Options of token reviews for acknowledgements of kill switches. An acknowledgement must be counted within 2 s, so a
+ * cached review of at most `urgentMaxAgeMs` is used when the cluster does not answer in time.
  */
 const URGENT_CALL = { ...CALL, urgentMaxAgeMs: REVIEW_TTL_MS }
 /** Maximum clock difference in milliseconds between the cluster and this machine. */

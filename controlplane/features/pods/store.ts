@@ -70,7 +70,7 @@ export async function listPodIdentities(q: Query): Promise<readonly KnownPod[]> 
 }
 
 /**
- * Returns the pod and records the time of its newest token. `issuedAtS`: issue time of the presented token in epoch
+ * Returns the pod and records the time of its newest token. `issuedAtS`: issue time of the presented token in Unix
  * seconds; null when the token has no such time.
  */
 export async function findPodIdentity(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 
-/** Headers that the sender sets, because they describe the body. The file must not contain these headers. */
+/** Headers that the sender sets, because they describe the body. The headers file must not contain these headers. */
 const RESERVED = new Set(['content-type', 'content-encoding', 'content-length', 'transfer-encoding', 'host'])
 
 /**

@@ -24,7 +24,7 @@ export type RecordSender = {
 }
 
 const MAX_RECORDS = 500
-/** Number of refused single records from which the destination counts as failing. */
+/** Number of records set aside (refused, each in its own request) at which the destination counts as failing. */
 const MAX_SET_ASIDE = 8
 
 /**

@@ -38,7 +38,7 @@ export type AuthRoutesDeps = {
   readonly devices: SignInDevices
   readonly isPasswordOn: boolean
   readonly editing: EditingMode
-  /** Command line of this installation, for texts of the dashboard. */
+  /** Command that starts the CLI of this installation, as shown in texts of the dashboard. */
   readonly command: string
   /** Whether browsers connect over TLS. If so, cookies get the attribute `Secure`. */
   readonly isSecure: boolean

@@ -59,7 +59,7 @@ export type Config = {
    * get this credential.
    */
   approvalsBotConnectors(rows: readonly ConnectorRow[]): Promise<ReadonlySet<string>>
-  /** Returns the states of short-lived secrets, by the id of the connector. */
+  /** Returns the states of short-lived credentials, by the id of the connector. */
   minted(): Promise<ReadonlyMap<string, MintedRow>>
   /** Adds a connector to a gateway; default: the local gateway. */
   addConnector(by: Actor, gateway: string | undefined, input: NewConnector): Promise<Placed>
@@ -203,8 +203,8 @@ async function setPermission(
 }
 
 /**
- * Returns the columns `source`, `managedBy`, `origin` and `owner` of the new row. For a row of a manifest, returns
- * the stored values, so that the editing guard refuses the edit and returns the changed manifest.
+ * Returns the columns `source`, `managedBy`, `origin` and `owner` of the new row. For a row of a manifest, returns the
+ * stored values. The editing guard (see `createEditingGuard`) can then refuse the edit and return the changed manifest.
  */
 function ownership(same: readonly PermissionRow[], by: Actor) {
   const managed = same.find(({ source }) => source !== 'api')

@@ -39,8 +39,8 @@ export async function registerProviderUser(
 }
 
 /**
- * Binds an existing account to an identity at the provider. Replaces the password, and ends the sessions and approver
- * keys that were created with the old password.
+ * Binds an existing account to an identity at the provider. Replaces the password, and ends all sessions and approver
+ * keys of the user, because the holder of the old password may have created them.
  */
 export async function linkProviderUser(
   q: Query,

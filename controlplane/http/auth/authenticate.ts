@@ -102,8 +102,8 @@ export async function authenticate(
   const isRead = method === 'GET' && !showsSecret && restriction !== 'break_glass'
   const isAdmitted = isRead || (restriction !== null && admits.includes(restriction))
   if (!isAdmitted) refuseRestricted(principal)
-  // An urgent request does not record the administrator, because the activation of a kill switch must not
-  // wait for the database.
+  // For an urgent request, the authentication of an administrator is not recorded, because the activation of a kill
+  // switch must not wait for the database.
   if (principal.kind === 'user' && !isUrgent) await deps.breakGlass?.noteAdmin(principal)
   return principal
 }

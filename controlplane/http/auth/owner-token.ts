@@ -5,10 +5,13 @@ import type { Restriction } from './restriction.ts'
 
 type User = Extract<Principal, { kind: 'user' }>
 
-/** A request with the owner's token. `path` is the path pattern of the route. */
+/**
+ * A request with the owner's token, which is the admin token (`ADMIN_TOKEN_FILE`) of an installation in a cluster.
+ * `path` is the path pattern of the route.
+ */
 export type OwnerTokenUse = { readonly method: string; readonly path: string; readonly address: string }
 
-/** Tracks whether the owner's token of a cluster is still usable. */
+/** Tracks whether the owner's token (the admin token of an installation in a cluster) is still usable. */
 export type BreakGlass = {
   /**
    * Records that a user with the role admin in all namespaces has authenticated. From then on, the owner's token is
@@ -33,8 +36,8 @@ export type OwnerTokenDeps = {
 }
 
 /**
- * Returns the restriction of the owner's token. For an urgent request, the token counts as restricted when the database
- * or the API server does not answer in time.
+ * Returns the restriction of the admin token (in a cluster: the owner's token). For an urgent request, the token counts
+ * as restricted when the database or the API server does not answer in time.
  */
 export async function ownerTokenRestriction(
   request: FastifyRequest,

@@ -5,7 +5,7 @@ import type { Principal } from '../route.ts'
 /**
  * Reason why a caller is read-only.
  *
- * - `page_secret`: a session of a dashboard page, without the secret of the page.
+ * - `page_secret`: a session of a dashboard page, without the page secret.
  * - `machine_token`: the token of the CLI, while approvals require a session. Every program of the same
  * operating system account can read this token.
  * - `unchecked`: a session, agent key or enrolment token that was valid recently, while the database does not

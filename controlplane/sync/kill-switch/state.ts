@@ -40,8 +40,8 @@ export type KillState = {
 }
 
 /**
- * Maximum number of ids per message of announcements that were stored or retracted (settled). A gateway that missed an
- * id sends the announcement back to a replica, which then sends the id again.
+ * Maximum number of ids of settled (stored or retracted) announcements in one message. A gateway that missed an id
+ * sends the announcement back to a replica, which then sends the id again.
  */
 const MAX_SETTLED = 64
 

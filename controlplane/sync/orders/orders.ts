@@ -32,8 +32,8 @@ export class OrderBook {
   }
 
   /**
-   * Settles a pending order with its result. Returns false when the order is not pending, or another process has the
-   * order.
+   * Settles a pending execution order with its result. Returns false when the order is not pending, or another process
+   * has the order.
    */
   settle(result: ResultBody, processId: string): boolean {
     const isExpected = this.#waiting.get(result.order_id)?.processId === processId
@@ -42,7 +42,10 @@ export class OrderBook {
     return entry !== undefined
   }
 
-  /** Returns the id of the process that executes the order; undefined when the order is not pending at this replica. */
+  /**
+   * Returns the id of the process that executes the execution order; undefined when the order is not pending at this
+   * replica.
+   */
   processOf(orderId: string): string | undefined {
     return this.#waiting.get(orderId)?.processId
   }

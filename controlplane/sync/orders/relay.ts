@@ -137,9 +137,9 @@ export class OrderRelay implements AsyncDisposable {
 
   async #fetchResult(orderId: string): Promise<void> {
     const processId = this.#hub.orders.processOf(orderId)
-    // Ignores the result of an order that this replica neither sent to a process nor offered to other replicas. The
-    // replica that sent the order to a process takes the result of the process. The replica that offered the order
-    // takes the result that the other replica stored for it (`PASSED_ON`).
+    // Ignores the result of an execution order that this replica neither sent to a process nor offered to other
+    // replicas. The replica that sent the order to a process takes the result of the process. The replica that offered
+    // the order takes the result that the executing replica stored for it (`PASSED_ON`).
     if (processId === undefined && !this.#offered.has(orderId)) return
     const result = await takeResult(this.#db, orderId, processId ?? PASSED_ON)
     if (result === undefined) return
@@ -202,8 +202,8 @@ class Inquiries implements Disposable {
 }
 
 /**
- * Executes the order on a gateway that is connected to this replica. Returns a result even after an error, because the
- * replica that offered the order waits for a result.
+ * Executes an execution order on a gateway that is connected to this replica. Returns a result even after an error,
+ * because the replica that offered the order waits for a result.
  */
 async function executeHere(hub: OrderRelayDeps['hub'], gatewayId: string, order: Order): Promise<ResultBody> {
   const { order_id, action_request_id } = order

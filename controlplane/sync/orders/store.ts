@@ -101,8 +101,8 @@ export async function putResult(q: Query, result: ResultBody, processId: string)
 }
 
 /**
- * Returns the result of the order that was stored for this process id. Deletes the row, because responses of upstreams
- * must not remain stored. Returns undefined when no such result is stored.
+ * Returns the result of the execution order that was stored for this process id. Deletes the row, because responses of
+ * upstreams must not remain stored. Returns undefined when no such result is stored.
  */
 export async function takeResult(
   q: Query,

@@ -12,7 +12,7 @@ type Placed = Pick<ConnectorRow, 'name' | 'gatewayIds'>
 /**
  * Returns the policies that keep agents out of the channel with approval cards. The policies are not stored in the
  * database, so no user can change or disable them, and apply to every gateway. `connectors` are the connectors that can
- * reach the chat; their names are sent only to gateways that have them.
+ * reach the chat provider; their names are sent only to gateways that have them.
  */
 export function approvalsChannelPolicies(
   channel: string,

@@ -167,9 +167,9 @@ function boundEntries(
 }
 
 /**
- * Returns the entries of a connector without the domains that it lost at a Gateway, that is, that another connector
- * owns there (`lostDomains`). All Gateways at which the connector keeps its domains share one entry. Each other Gateway
- * has an entry of its own.
+ * Returns the entries of a connector without its lost domains, which another connector owns at a Gateway
+ * (`lostDomains`). All Gateways at which the connector keeps its domains share one entry. Each other Gateway has an
+ * entry of its own.
  */
 function withoutLostDomains(
   { lostDomains }: ConnectorRow,
@@ -212,8 +212,8 @@ const DEFAULTS = Object.entries(CONNECTOR_FIELDS).map(
 )
 
 /**
- * Returns the fields of a Connector's spec that gateways receive under the name that they have in the spec. Omits
- * fields that have their default value.
+ * Returns the fields of a Connector's spec that gateways receive under the field names of the spec. Omits fields that
+ * have their default value.
  */
 function sentFieldsOf(spec: ConnectorRow['spec']): SentFields {
   const set = DEFAULTS.filter(([name, byDefault]) => !isDeepStrictEqual(spec[name], byDefault))

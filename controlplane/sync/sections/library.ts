@@ -20,9 +20,9 @@ import { completeInSlices } from './steps.ts'
  */
 export type SectionLibrary = {
   readonly version: number | null
-  /** Epoch and version of the read configuration; null before the first `reload`. */
+  /** Epoch and version of the configuration that was read last; null before the first `reload`. */
   readonly order: StateOrder | null
-  /** The read configuration; null before the first `reload`. */
+  /** The configuration that was read last; null before the first `reload`. */
   readonly configuration: Configuration | null
   /** Reads the configuration again. Rejects when the database cannot be read; the earlier configuration then stays. */
   reload(): Promise<void>
@@ -110,7 +110,10 @@ export function createSectionLibrary(deps: ConfigurationDeps): SectionLibrary {
 
 type AskedReceiver = { readonly gatewayId: string; readonly receiver: Receiver }
 
-/** Builds the sections of the receivers in slices. The builder caches them. */
+/**
+ * Builds the sections of the receivers in slices, between which the event loop does other work. The builder caches the
+ * sections.
+ */
 async function buildAll(builder: SectionBuilder, receivers: Iterable<AskedReceiver>): Promise<void> {
   const pause = createPace(MONOTONIC)
   for (const { gatewayId, receiver } of receivers)

@@ -25,7 +25,7 @@ export function mintedFields(
   const found = minted.get(row.id)
   const source = sourceHash(keyring, row.spec.credential, stored)
   const stated = { kind: mintedKind(row), source, ...narrowing(row) }
-  // Once the specification or the stored credential changes, a credential that was minted from it is no longer sent.
+  // A credential that was minted from an earlier specification or an earlier stored credential is not sent.
   if (found === undefined || found.sourceHash !== source)
     return { secret: null, minted: { serial: 0, expires_at: null, error: null, ...stated } }
   const { secret: sealed, serial, expiresAt, error } = found

@@ -27,8 +27,8 @@ export function policyEntry(row: PolicyRow, tenancy: Tenancy): ReadonlyArray<Bou
   if (tenancy.platformNamespaces.has(namespace))
     return [{ gatewayIds: row.gatewayIds, entry: { ...entry, tier: 'platform' } }]
   const own = { agentsOf: namespace }
-  // A tenant's policy has no list of Gateways if the list was computed while the namespace of the policy belonged to
-  // the platform team. The policy stays in force at all Gateways, limited to agents of its namespace.
+  // A tenant's policy has an empty list of Gateways only if its namespace belonged to the platform team when the list
+  // was computed. The policy stays in force at all Gateways, limited to agents of its namespace.
   if (row.gatewayIds.length === 0) return [{ gatewayIds: [], entry: { ...entry, tier: 'guest', ...own } }]
   const owned = row.gatewayIds.filter((id) => tenancy.namespaceOf(id) === namespace)
   const guest = row.gatewayIds.filter((id) => !owned.includes(id) && !row.lostGatewayIds.includes(id))

@@ -8,7 +8,7 @@ import { signSectionIndex } from './signature.ts'
 export type SectionSender = {
   /** Returns whether the process has received no sections because the read configuration has no gateway for it. */
   isUnread(peer: Peer): boolean
-  /** Builds the sections of the process in slices. */
+  /** Builds the sections of the process in slices, between which the event loop does other work. */
   prepare(peer: Peer): Promise<void>
   /** Sends the section index if it changed. Ends the stream of a gateway that was deleted. */
   send(peer: Peer): void

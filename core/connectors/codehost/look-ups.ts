@@ -61,7 +61,7 @@ export const CODEHOST_LOOK_UPS: LookUps = {
 function agentNames(action: Action, request: CanonicalRequest): readonly LookUp[] {
   const lookUps = agentIds(action).map((id) => nodeLookUp(id, request))
   const known = lookUps.flatMap((lookUp) => (lookUp === null ? [] : [{ ...lookUp, name: AGENT_NAME }]))
-  // The effect class can be settled only with the names of all ids, so partial results are useless.
+  // The effect class can be settled only with the names of all ids, so a part of the look-ups would be useless.
   return known.length === lookUps.length ? known : []
 }
 
@@ -82,7 +82,7 @@ function target(action: Action, place: LookUpPlace): readonly LookUp[] {
   if (!hasUnknownTarget(action)) return []
   const lookUps = idsIn(action.parameters).map((id) => lookUpOf(id, place))
   const known = lookUps.flatMap((lookUp) => (lookUp === null ? [] : [lookUp]))
-  // The target needs all look-ups, so partial results are useless.
+  // The target can be determined only with the owners of all ids, so a part of the look-ups would be useless.
   return known.length === lookUps.length ? known : []
 }
 

@@ -63,7 +63,10 @@ function without(names: ReadonlySet<string>, kept: readonly string[]): ReadonlyS
   return new Set([...names].filter((name) => !lower.includes(name)))
 }
 
-/** Headers and query parameters that carry credentials. `known`: cached role of each header name as sent. */
+/**
+ * Headers and query parameters that carry credentials. `known`: cache, by header name as sent, of whether and how the
+ * header carries credentials.
+ */
 type Plan = {
   readonly headers: ReadonlySet<string>
   readonly query: ReadonlySet<string>

@@ -74,8 +74,8 @@ export function effectNames(actions: readonly Classified[]): readonly string[] {
 }
 
 /**
- * Returns the effect and the effect classes of one action. Cards and audit events list them in this form for each of
- * several actions. The classes are absent if the action has none.
+ * Returns the effect and the effect classes of one action, for cards and audit events with several actions. The classes
+ * are absent if the action has none.
  */
 export function effectDetails(action: Classified): {
   readonly effect: Effect

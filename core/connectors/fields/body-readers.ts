@@ -12,7 +12,7 @@ import type { ProviderAct } from '../provider-side/kinds.ts'
  */
 export type HeadReader = {
   readonly maxBytes: number
-  /** Effect classes that require reading with `depth: 'trees'`. */
+  /** Effect classes that only the trees of a push can show (`depth: 'trees'`, see `PackDepth`). */
   readonly effectsOfTrees: readonly EffectClass[]
   /** Classifies the request by its request line alone, and announces all actions that its body can add. */
   announced(): Named

@@ -22,7 +22,7 @@ export type HandleTable = {
    * Matches the last two path segments of calls whose messages the gateway does not read, although they may name ids.
    */
   readonly unreadCalls?: RegExp
-  /** Operations with opaque bodies that accept ids in fields of a multipart form. */
+  /** Operations with `bodies: 'opaque'` (see `Row.bodies`) that accept ids in fields of a multipart form. */
   readonly readForms?: readonly string[]
 }
 

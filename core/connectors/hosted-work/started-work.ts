@@ -87,7 +87,7 @@ export function cancelRequest({ kind, ids, at, headers }: StartedWork): CancelRe
   }
 }
 
-/** Replaces the ids in braces in a path or body template. Ids need no escapes (see `ID`). */
+/** Replaces each `{name}` in a path or body template by the id of this name. Ids need no escapes (see `ID`). */
 function filled(template: string, ids: StartedWork['ids']): string {
   return template.replaceAll(/\{([a-z_]+)\}/g, (_braces, name: string) => ids[name] ?? '')
 }

@@ -2,10 +2,11 @@
 export type WorkTable = {
   readonly connector: string
   /**
-   * One line per kind of work: kind, method, anchor, path. The path of the cancelling request is the path of the
-   * starting request up to the anchor segment (`a|b`: either of two segments), followed by `path` with ids in braces. A
-   * line with `-` instead of method, anchor and path means: the provider documents no operation that cancels the work
-   * without deleting its data.
+   * One line per kind of work: kind, method, anchor, path. The path of the cancelling request begins like the path of
+   * the starting request, without the anchor segment (`a|b`: either of two) and all segments after it; then `path`
+   * follows. In `path`, `{name}` stands for the id that `starts` calls `name`. For example, with anchor `batches` and
+   * path `batches/{id}/cancel`, `/v1/batches` gives `/v1/batches/b_1/cancel`. A line with `-` instead of method, anchor
+   * and path means: the provider documents no operation that cancels the work without deleting its data.
    */
   readonly kinds: string
   /**
@@ -21,7 +22,7 @@ export type WorkTable = {
   readonly ends: string
   /** Kinds of work that are batches. A kill switch cancels batches only with `killSwitch.cancelBatches`. */
   readonly batches?: readonly string[]
-  /** JSON bodies of cancelling requests by kind, with ids in braces. */
+  /** JSON bodies of cancelling requests by kind. `{name}` stands for an id, as in `kinds`. */
   readonly bodies?: Readonly<Record<string, object>>
   /**
    * Header fields that the cancelling request copies from the starting request, because the API requires them or they

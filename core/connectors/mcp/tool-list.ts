@@ -6,8 +6,8 @@ import { isRecord } from '../fields/fields.ts'
 export type MayCall = (toolName: string) => boolean
 
 /**
- * Result of filtering one message. `text`: the original bytes, or the message with a shorter list. `hidden`: the names
- * of the removed tools.
+ * Result of filtering one message. `text`: the unchanged message, or the message with a shorter list. `hidden`: the
+ * names of the removed tools.
  */
 export type FilteredMessage = { readonly text: string; readonly hidden: readonly string[] }
 

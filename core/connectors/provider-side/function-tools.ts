@@ -15,8 +15,8 @@ function elementsOfCaller(table: CompiledTable, { members, place }: FoundMembers
 }
 
 /**
- * Returns the number that a tool with a type adds to the count: 1 if the caller executes tools of the type, reduced by
- * 1 if `elementsOfCaller` has already counted the tool.
+ * Returns the change of the count for a tool with a type: plus 1 if the caller executes tools of the type, and minus 1
+ * if `elementsOfCaller` has already counted the tool.
  */
 function toolOfCaller(table: CompiledTable, { members, place }: FoundMembers): number {
   // `tool_choice.tools` repeats tools that the request declares elsewhere, so they are not counted again.

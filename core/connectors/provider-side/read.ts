@@ -7,13 +7,13 @@ import { isInline, listedHost, reachedHost } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ProviderTable, ToolRow } from './table.ts'
 
 /**
- * Maximum number of provider-side acts of a request. All answers to questions of the provider together count as one
- * act.
+ * Maximum number of provider-side acts of a request. All acts of the kind `hosted_approval.answer` (answers to approval
+ * requests of the provider) together count as one act.
  */
 const MAX_PROVIDER_ACTS = 64
 /**
- * Maximum number of answers to questions of the provider. A conversation that the caller sends in full repeats its
- * old answers.
+ * Maximum number of acts of the kind `hosted_approval.answer`. The maximum is higher, because a conversation that the
+ * caller sends in full repeats its old answers.
  */
 const MAX_ANSWERS = 256
 const NO_ACTS: readonly ProviderAct[] = []
@@ -22,9 +22,9 @@ const NO_FOUND: readonly FoundMembers[] = []
 
 /**
  * Returns the acts that the provider performs because of the request's fields and operation, each once. An act without
- * a target is omitted if another act of its kind has a target. Answers to questions of the provider are never omitted,
- * because each answers a different question. Answers come last, so that the shortened list of a record does not hide
- * other acts behind them. Refuses a request with more than `MAX_PROVIDER_ACTS` or `MAX_ANSWERS`.
+ * a target is omitted if another act of its kind has a target. Acts of the kind `hosted_approval.answer` are never
+ * omitted, because each answers a different approval request of the provider. They come last, so that the shortened
+ * list of a record does not hide other acts. Refuses a request with more than `MAX_PROVIDER_ACTS` or `MAX_ANSWERS`.
  */
 export function readProviderActs(
   table: CompiledTable,
@@ -139,8 +139,9 @@ function fieldActs(
 }
 
 /**
- * Reports whether the provider fetches a URL from itself. The name of a file with requests (`unread`) has the same
- * form, and always counts: the requests in the file can act.
+ * Reports whether a URL or a host name in the field names a file at the provider itself, so that the provider fetches
+ * nothing from other hosts. False for a field with the target `unread`, which names a file of requests: these requests
+ * may cause acts.
  */
 function isOwnFile({ ownFile }: ProviderTable, { target }: FieldRow, value: unknown): boolean {
   const isUrl = target === 'host' || target === 'name'

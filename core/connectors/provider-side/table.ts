@@ -33,8 +33,8 @@ export type ProviderTable = {
    */
   readonly opaqueObjects?: readonly string[]
   /**
-   * Names of members with keys of the caller's choice, whose values the provider uses (see `FindRules`). In `fields`,
-   * `?` stands for such a key.
+   * Names of members whose object has keys of the caller's choice. The provider uses the values under these keys (see
+   * `FindRules`). In `fields`, `?` stands for such a key.
    */
   readonly callerKeys?: readonly string[]
   /**
@@ -44,7 +44,7 @@ export type ProviderTable = {
   readonly singleValues?: boolean
   /** Paths of tools in a request, in addition to `tools.*`. */
   readonly toolPlaces: readonly string[]
-  /** Paths of lists whose elements are tools that the caller executes if they have no `type`. */
+  /** Paths of lists of tools. The caller executes each tool in such a list that has no `type`. */
   readonly callerTools?: readonly string[]
   /** True if tools are identified by the names of their members (`googleSearch`) instead of by `type`. */
   readonly toolsByName?: boolean
@@ -54,7 +54,9 @@ export type ProviderTable = {
   readonly batchUploads?: readonly string[]
   /** Values of the form field `purpose` of files that contain model requests or messages for a model. */
   readonly batchPurposes?: readonly string[]
-  /** Operations with opaque bodies that accept their fields as a multipart form, which may contain tools or URLs. */
+  /**
+   * Operations with `bodies: 'opaque'` that accept their fields as a multipart form, which may contain tools or URLs.
+   */
   readonly readForms?: readonly string[]
   /** Matches URLs of the provider itself. The provider fetches nothing from other hosts for these URLs. */
   readonly ownFile?: RegExp

@@ -166,7 +166,10 @@ function hasJson({ effect, bodies, method, parameters = [] }: Row): boolean {
   return WITH_BODY.has(method) && (bodies !== 'opaque' || effect === 'compute' || parameters.length > 0)
 }
 
-/** Reports whether every row of this method and path declares opaque bodies (`bodies: 'opaque'`). */
+/**
+ * Reports whether every row of this method and path declares that the gateway may hold and forward the body unread
+ * (`bodies: 'opaque'`).
+ */
 export function rowsAreOpaque(
   classifier: RowClassifier,
   request: CanonicalRequest,

@@ -27,9 +27,9 @@ export function inApplyOrder(objects: readonly PushBody[]): readonly PushBody[] 
 }
 
 /**
- * Removes unreadable documents that may be new texts of objects in force, so that these objects stay in force. An
- * unreadable document may be the new text of an object only if both are from the same file and the change set does not
- * contain the object. For each file, removes at most as many documents as there are such objects.
+ * Removes from the change set unreadable documents that may be new, broken texts of objects in force. These objects
+ * then stay in force. An unreadable document counts as the text of an object only if both are from the same file and
+ * the change set does not contain the object. At most one document is removed per such object.
  */
 export function explain(body: ChangeSetBody, known: readonly ObjectState[]): ChangeSetBody {
   const given = new Set([...body.objects.map(keyOf), ...(body.present ?? [])].map(nameOf))
@@ -111,8 +111,8 @@ function surplusOf(
 }
 
 /**
- * Returns the objects of the source that the control plane does not have, or has only from a deleted object of the
- * same name (with another uid).
+ * Returns the objects of the source that the control plane does not have. An object with another uid than the stored
+ * object of the same name counts as missing, because the stored object was deleted in the cluster.
  */
 export function missingOf(
   { present = [] }: ChangeSetBody,
@@ -182,8 +182,8 @@ function placeOf({ origin, lines }: PushBody): Pick<ManifestRow['stored'], 'orig
 }
 
 /**
- * Returns the Gateways to which the object was bound. Returns none after a change of the spec, because the new spec
- * is bound without regard to earlier bindings.
+ * Returns the Gateways to which the object was bound since its last change. Returns an empty list if the spec has
+ * changed, because earlier bindings have no effect on a new spec.
  */
 function boundBefore(known: ManifestRow | undefined, spec: unknown): readonly string[] {
   const isSameSpec = known !== undefined && isDeepStrictEqual(known.stored.spec, asStored(spec ?? {}))

@@ -21,9 +21,9 @@ import { fullNameOf, listOwnedPermissions, type OwnedPermission, ownerOf } from 
 type PermissionKey = Pick<ObjectKey, 'namespace' | 'name'>
 
 /**
- * Caches the rows that applying manifest objects reads. Only referenced rows are read, each once per transaction,
- * because a change may apply thousands of objects. Code that writes a cached row must call the matching method
- * (`...Changed`, `...Written` or `...Deleted`).
+ * Caches the rows that are read when manifest objects are applied. Only referenced rows are read, each once per
+ * transaction, because a change may apply thousands of objects. Code that writes a cached row must call the matching
+ * method (`...Changed`, `...Written` or `...Deleted`).
  */
 export type ApplyReads = GatewayReads &
   ConnectorReads & {
@@ -34,7 +34,7 @@ export type ApplyReads = GatewayReads &
     labels(namespace: string): Promise<Labels | undefined>
     /** Returns the approver groups that have members. */
     groups(): Promise<ReadonlySet<string>>
-    /** Reads the rows that applying these objects needs, with one statement per table. */
+    /** Reads the rows that are necessary to apply these objects, with one statement per table. */
     prefetch(rows: readonly Referring[]): Promise<void>
     /** Caches the rows of a Permission manifest that this transaction writes. */
     permissionsWritten(key: PermissionKey, rows: readonly OwnedPermission[]): void

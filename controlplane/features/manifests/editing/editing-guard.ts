@@ -134,7 +134,7 @@ function complete(rows: ManifestRows, placement: Placement): ReadonlyMap<string,
 
 /**
  * Returns the manifest-defined content of each row. The guard compares the contents before and after a transaction to
- * detect an edit. Credentials are compared in sealed form.
+ * detect an edit. Credentials are compared in encrypted form.
  */
 function contentsOf({ gateways, connectors, permissions, policies }: ManifestRows): unknown {
   return {

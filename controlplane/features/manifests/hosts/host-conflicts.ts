@@ -14,7 +14,7 @@ export type ClaimOf = (name: string) => Claim
 /** Domains that a connector lost to another connector, by the id of the Gateway. */
 export type LostDomains = Readonly<Record<string, readonly string[]>>
 
-/** Outcome for one connector, at its Gateways, of the conflicts with other connectors over hosts. */
+/** Outcome of the host conflicts between one connector and other connectors at the Gateways of this connector. */
 export type Contest = {
   /** Gateways at which the connector governs at least one host. */
   readonly won: readonly BindableGateway[]
@@ -88,7 +88,8 @@ export function isOfSameOwner(a: Claimant, b: Claimant, gateways: readonly Binda
 }
 
 /**
- * Reports whether the connector needs all its domains, because they are names of one base URL or the hosts of its type.
+ * Reports whether the connector needs all its domains: with a base URL, all domains are hosts of this URL; without
+ * stated domains, they are the hosts of the connector type.
  */
 export function haveCommonBase({ domains = [], baseUrl }: ConnectorRow['spec']): boolean {
   return domains.length === 0 || baseUrl !== undefined

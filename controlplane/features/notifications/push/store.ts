@@ -85,7 +85,8 @@ export async function recordPush(q: Query, id: string, error: string | null): Pr
 
 /**
  * Queues one message for each subscription if a pending approval is newer than the last message. The same statement
- * marks the subscription, so that replicas queue the message once, and several new approvals cause one message.
+ * stores the time of this approval in the subscription, so that replicas queue the message once, and several new
+ * approvals cause one message.
  */
 export async function queuePushes(q: Query, orgId: string): Promise<void> {
   await q.query(

@@ -87,8 +87,8 @@ const NO_REFERENCE = /^(?:0{40}|0{64})$/
 
 /**
  * Returns the action of each reference of the mutation `updateRefs`, with its further actions. The old and the new
- * object id determine whether the mutation creates, moves or deletes the reference. A forced update moves it, because
- * nothing is forced where no reference exists.
+ * object id determine whether the mutation creates, moves or deletes the reference. A forced update never counts as a
+ * creation, because a client has no reason to force the creation of a reference.
  */
 function referenceActions(input: Input, given: Given): readonly Action[] {
   // GraphQL servers accept a single value in place of a list.

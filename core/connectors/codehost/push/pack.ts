@@ -144,7 +144,10 @@ class Reading {
     return PACK_BUDGET.bytes - this.#left
   }
 
-  /** True if more bytes were inflated than a pack of `packBytes` bytes with commits can hold. */
+  /**
+   * True if the inflated bytes exceed the limit for a pack of `packBytes` bytes (`ratio` and `objectBytes` of
+   * `PACK_BUDGET`).
+   */
   isBeyondRatio(packBytes: number): boolean {
     return this.inflated > PACK_BUDGET.objectBytes + packBytes * PACK_BUDGET.ratio
   }
