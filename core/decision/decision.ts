@@ -43,7 +43,7 @@ export type RequestFacts = {
   readonly body?: unknown
 }
 
-/** All inputs of one decision. `nowMs` is in epoch milliseconds. */
+/** All inputs of one decision. `nowMs` is the Unix time in milliseconds. */
 export type DecisionInput = {
   readonly action: Action
   readonly agent: AgentFacts

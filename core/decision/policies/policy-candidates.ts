@@ -11,7 +11,10 @@ export type Candidates = {
    * compares a fact with a text that differs from the fact.
    */
   of(facts: Facts): readonly ReachingPolicy[]
-  /** Texts of programs that more than one condition has. A decision evaluates each of these programs once. */
+  /**
+   * Texts of condition programs that occur in more than one condition. A decision evaluates each of these programs only
+   * once.
+   */
   readonly repeated: ReadonlySet<string>
 }
 
