@@ -86,7 +86,7 @@ export type MatchedRule = {
   readonly policyId: string
   readonly policyName: string
   readonly rule: string
-  /** Owner of the rule: `platform` for a rule of the platform team, which tenants cannot change. */
+  /** `platform` for a rule of the platform team, which tenants cannot change. Absent for any other rule. */
   readonly tier?: 'platform'
 }
 
