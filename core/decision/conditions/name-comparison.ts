@@ -143,8 +143,8 @@ function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelN
 }
 
 /**
- * Collects a comprehension. Its variable has the content of the range, except that a comprehension over a map iterates
- * over the keys, which are no names.
+ * Collects a comprehension. Its variable has the content of the range. In a comprehension over a map, the variable has
+ * the keys of the map, which are no names.
  */
 function collectComprehension(node: CelNode, { scope, comparison }: Into): void {
   const found = comprehensionOf(node)

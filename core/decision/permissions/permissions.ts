@@ -219,7 +219,10 @@ function covering(index: PermissionIndex, type: string): readonly Covering[] {
   return found
 }
 
-/** Returns the lengths of the prefixes that may match: after every dot, and at the end of patterns between two dots. */
+/**
+ * Returns the lengths of the beginnings of an action name that wildcard patterns may have before their `*`: zero, the
+ * text up to each dot, and the lengths in `partials` of these texts.
+ */
 function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
   const ends = [0]
   for (let dot = type.indexOf('.'); dot >= 0; dot = type.indexOf('.', dot + 1)) ends.push(dot + 1)
