@@ -220,8 +220,8 @@ function covering(index: PermissionIndex, type: string): readonly Covering[] {
 }
 
 /**
- * Returns the lengths of the beginnings of an action name that wildcard patterns may have before their `*`: zero, the
- * text up to each dot, and the lengths in `partials` of these texts.
+ * Returns the possible lengths of the text before the `*` of a wildcard pattern that covers the action name: zero, the
+ * length up to and including each dot, and the lengths in `partials`.
  */
 function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
   const ends = [0]

@@ -80,8 +80,8 @@ function guardsOfRules(
 }
 
 /**
- * Builds the index. A rule that compares several facts with constants is indexed by the fact with the most constants in
- * all rules.
+ * Builds the index. If a rule compares several facts with constants, the index uses the one of these facts that all
+ * rules together compare with the most constants.
  */
 function fieldsOf(guards: readonly ReturnType<typeof guardsOfRules>[]): readonly Field[] {
   const constants = new Map<string, Set<string>>()
