@@ -219,10 +219,7 @@ function covering(index: PermissionIndex, type: string): readonly Covering[] {
   return found
 }
 
-/**
- * Returns the possible lengths of the text before the `*` of a wildcard pattern that covers the action name: zero, the
- * length up to and including each dot, and the lengths in `partials`.
- */
+/** Returns the lengths at which a covering wildcard pattern may end: 0, after each dot, and those in `partials`. */
 function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
   const ends = [0]
   for (let dot = type.indexOf('.'); dot >= 0; dot = type.indexOf('.', dot + 1)) ends.push(dot + 1)

@@ -85,8 +85,8 @@ export const PushBody = PushFields.overwrite((body) => {
 export const Acknowledged = z.object({ acked: z.number().int(), total: z.number().int() })
 
 /**
- * Reason why an object is refused, or why one of its references to Gateways has no effect. `GatewayNotFound` and
- * `NamespaceNotAllowed` concern such references. `InForce` states which version of a refused object is in force.
+ * Reason why an object is refused, or why one of its references to Gateways has no effect (`GatewayNotFound`,
+ * `NamespaceNotAllowed`). `InForce` states which version of a refused object is in force.
  */
 export const PushProblem = z.enum([
   'GatewayNotFound',
@@ -96,10 +96,7 @@ export const PushProblem = z.enum([
   'TestsFailed',
 ])
 
-/**
- * Version of an object that is in force (see `IN_FORCE_TEXT`). All values other than `as_written` mean that the
- * manifest was refused.
- */
+/** Version of an object that is in force. An accepted object always has `as_written` (see `IN_FORCE_TEXT`). */
 export const InForce = z.enum(['as_written', 'last_good', 'tightened', 'binding_lost', 'denied', 'nothing'])
 
 export const PushReply = z.object({
@@ -107,8 +104,8 @@ export const PushReply = z.object({
   /** Full sentences that state the problem and the correction. */
   reasons: z.array(z.string()),
   /**
-   * Reason of the refusal. For an accepted object, the problem of its first reference to a Gateway that has no effect,
-   * or null. A value that only a newer control plane has counts as `Invalid`.
+   * Reason of the refusal, or problem of the first ineffective Gateway reference of an accepted object; else null. A
+   * value that only a newer control plane has counts as `Invalid`.
    */
   problem: PushProblem.catch('Invalid').nullable().default(null),
   /** Version in force. A value that only a newer control plane has counts as `nothing`. */
@@ -180,9 +177,8 @@ export const FailingCredential = z.object({
 export const OperatorState = z.object({
   version: z.number().int(),
   /**
-   * Revision of the state: a text that differs for different states. The revision does not cover the number of the
-   * version that a process has applied, only whether it is the newest one. Therefore, the revision does not change when
-   * every process applies a new version. Empty for a replica that does not support long polls.
+   * Revision of the state. For a process, it covers only whether the process has applied the newest version, so it
+   * stays the same when every process applies a new version. Empty for a replica without long polls.
    */
   revision: z.string().default(''),
   kills: z.array(KillEntry),
