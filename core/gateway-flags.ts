@@ -3,8 +3,8 @@
  * benchmark B1 (`test/bench`), the resident memory after 12,400 requests is 148 to 167 MiB without these flags and
  * `GATEWAY_MALLOC`, and 119 to 120 MiB with them.
  *
- * - A young generation of 2 MiB is large enough for some hundred requests, few of whose objects survive. It saves 7 to
- *   19 MiB.
+ * - A young generation of 2 MiB is large enough for the objects of some hundred requests. Few of these objects survive.
+ *   The small size saves 7 to 19 MiB.
  * - `--no-allocation-site-pretenuring` keeps V8 from treating objects of the first few hundred requests as long-lived,
  *   and from then allocating such objects in the old generation for the lifetime of the process. Without the flag, V8
  *   does this in some processes; these need 7 to 57 full collections in 55,000 requests instead of 2 or 3, a quarter of

@@ -168,7 +168,10 @@ export const RecordSchema = z.object({
   path: z.string().nullable(),
   /** The first 64 actions of a request with several actions, in order. Absent for a request with one action. */
   action_details: z.array(RecordActionSchema).max(64).nullish(),
-  /** Number of tools in a model request that the agent executes itself (function tools). Absent if there are none. */
+  /**
+   * Number of function tools in a model request, that is, of tools that the agent executes itself. Absent if there are
+   * none.
+   */
   function_tools: z.int().min(1).nullish(),
   /**
    * Owner of the handles (provider ids of sessions, files or batches) in the request. If the owners differ, `foreign`

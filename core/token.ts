@@ -12,7 +12,7 @@ const MAX_LENGTH = 4_096
 
 /**
  * Claims of a decision token (spec 2.4). `ash` is the hex SHA-256 of the RFC 8785 JSON of the action spec. Times are
- * in epoch seconds.
+ * Unix times in seconds.
  */
 export const TokenClaims = z.strictObject({
   iss: z.literal(TOKEN_ISSUER),

@@ -76,7 +76,7 @@ export const CONDITIONS = {
     Elsewhere:
       'a kill switch that was activated by the API, the dashboard, the command line or a gateway denies requests',
   },
-  /** BypassPossible: a container could bypass the sidecar, and no rule prevents it. */
+  /** BypassPossible: settings of the Gateway or of its pods may allow programs to bypass their sidecar. */
   BypassPossible: {
     NoneKnown: 'no bypass of the sidecars is known',
     Cooperative: 'interception is proxyEnv, so a program that ignores the proxy variables is not governed',

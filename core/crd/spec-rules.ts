@@ -2,7 +2,7 @@ import type * as z from 'zod'
 
 /**
  * Rule of a custom resource over several fields. The API server evaluates the rule as CEL, all other components as a
- * function; a test compares the two.
+ * function. A test shows that both have the same result.
  */
 export type SpecRule<S> = {
   /** CEL expression over the spec (`self`), in which defaults are applied. */

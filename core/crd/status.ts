@@ -46,8 +46,9 @@ export const GatewayStatus = z.object({
     })
     .optional(),
   /**
-   * Weakest enforcement of the pods' traffic: `Cooperative`, `IsolatedByNetworkPolicy`, `Unproven` until a ready
-   * sidecar has proved that it captures the traffic, then `Captured`.
+   * Weakest way in which traffic of the pods reaches their sidecars. `Cooperative`: proxy variables.
+   * `IsolatedByNetworkPolicy`: proxy variables, and a NetworkPolicy isolates the pods. `Captured`: redirected
+   * connections, as a ready sidecar has proved. `Unproven`: redirected connections, but no sidecar is ready yet.
    */
   layer: z.string().max(64).optional(),
 })

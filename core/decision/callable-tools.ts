@@ -34,8 +34,8 @@ const PROBES = ['q7zx_read_w9', 'q7zx_w9', 'q7zx_delete_w9']
 const TOOLS = 'mcp.tools.'
 
 /**
- * Reports whether `callableTools` may hide a tool from the agent. Returns true also if only a condition determines
- * whether a tool is hidden. Returns false if the agent may call every tool.
+ * Reports whether `callableTools` may hide a tool from the agent. Also returns true if only a condition may hide a
+ * tool. Returns false if the agent may certainly call every tool.
  */
 export function hidesTools(given: ProxiedCase): boolean {
   const { snapshot, agent } = given

@@ -138,8 +138,8 @@ type Conclusion = {
   readonly input: DecisionInput
   readonly risk: Risk
   /**
-   * Permission and policies combined: `judged` with the policies in enforce mode, `shadowed` with all policies,
-   * including those in monitor mode.
+   * Combined results of the permission and the policies: `judged` of the policies in enforce mode, `shadowed` of all
+   * policies, including those in monitor mode.
    */
   readonly judged: Judgement
   readonly shadowed: Judgement

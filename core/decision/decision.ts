@@ -43,7 +43,7 @@ export type RequestFacts = {
   readonly body?: unknown
 }
 
-/** All inputs of one decision. `nowMs` is in epoch milliseconds. */
+/** All inputs of one decision. `nowMs` is the Unix time in milliseconds. */
 export type DecisionInput = {
   readonly action: Action
   readonly agent: AgentFacts
@@ -86,7 +86,7 @@ export type MatchedRule = {
   readonly policyId: string
   readonly policyName: string
   readonly rule: string
-  /** Owner of the rule: `platform` for a rule of the platform team, which tenants cannot change. */
+  /** `platform` for a rule of the platform team, which tenants cannot change. Absent for any other rule. */
   readonly tier?: 'platform'
 }
 

@@ -98,7 +98,10 @@ export function remedyOf(judgement: Judgement, { action }: DecisionInput): strin
   return `Add a permission for "${action.type}" with the decision allow.`
 }
 
-/** Permissions for the name of an action do not override permissions for effect classes, however specific they are. */
+/**
+ * Returns the instruction on how to change a permission that denies an action. A permission for the name of an action
+ * does not override a permission for an effect class, however specific the name is.
+ */
 function permissionRemedy({ id, manifest, pattern, agent }: PermissionMatch): string {
   const name = manifest === null ? `that permission (${id})` : `that rule of Permission "${manifest}"`
   if (!pattern.startsWith('effect:')) return `Change ${name} or add a more specific one.`

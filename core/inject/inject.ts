@@ -146,8 +146,8 @@ type MarkFacts = {
   readonly layer: Layer
   readonly agent: string
   /**
-   * Workload of a pod that a Sandbox owns, because the pod's owner references do not name the workload; undefined for
-   * other pods.
+   * Workload of a pod that a Sandbox owns; undefined for other pods. The injector writes the workload into its
+   * annotation, because the owner references of such a pod do not name it.
    */
   readonly workload: string | undefined
   readonly proxyUid: number

@@ -10,8 +10,8 @@ export type Interception = 'transparent' | 'proxyEnv'
 
 /**
  * Values of the label `chaperone.dev/layer`: how the injector connects a pod to its sidecar. The label does not state
- * whether the capture of a transparent pod works: its sidecar proves that later, and the status of the Gateway states
- * it.
+ * whether the capture of a transparent pod works. The sidecar proves the capture later, and the status of the Gateway
+ * shows the result.
  */
 export const LAYERS = {
   transparent: 'Transparent',

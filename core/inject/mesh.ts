@@ -1,7 +1,9 @@
 import type { Container, Pod } from './pod.ts'
 import { annotationField, type Refusal, refusal } from './refusals/refusal.ts'
 
-/** Pod label that adds the pod to Istio's ambient mode or excludes it. istio-cni also applies it to running pods. */
+/**
+ * Pod label that adds the pod to Istio's ambient mode or excludes it. istio-cni also reads the label of running pods.
+ */
 export const AMBIENT_LABEL = 'istio.io/dataplane-mode'
 /**
  * Pod label that overrides the setting of the namespace. If the label is absent, Istio reads an annotation of the same

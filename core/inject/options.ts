@@ -68,7 +68,7 @@ export type InjectOptions = {
     readonly clusterDomain: string
   }
   readonly logLevel: string
-  /** Runtime of the pod, if its capture differs from that of runc. */
+  /** Runtime of the pod; absent if the capture rules for runc apply. */
   readonly runtime?: Runtime | undefined
   /** State of the NetworkPolicy around pods with `proxyEnv`; default: the installation has none. */
   readonly isolation?: Isolation | undefined

@@ -2,8 +2,8 @@ import type { Pod } from './pod.ts'
 import { type Refusal, refusal } from './refusals/refusal.ts'
 
 /**
- * Container runtime whose network stack needs other capture rules. Kata runs a Linux kernel, so it has the rules of
- * runc.
+ * Container runtime that needs other capture rules than runc, because of its network stack. Kata runs a Linux kernel,
+ * so it has the rules of runc.
  */
 export type Runtime = 'gvisor'
 

@@ -61,8 +61,8 @@ const PRIVATE = ranges([
 ])
 
 /**
- * IPv6 networks whose addresses contain an IPv4 address, with the possible offsets of its bytes. With `isExact`, the
- * offset is certain. Without it, bytes in 0.0.0.0/8 at the offset do not count as an IPv4 address.
+ * IPv6 networks whose addresses contain an IPv4 address, with the possible offsets of its bytes. If `isExact` is true,
+ * the offset is certain. Otherwise, bytes in 0.0.0.0/8 at an offset do not count as an IPv4 address.
  */
 const CARRIERS: ReadonlyArray<{
   readonly range: Cidr
@@ -84,10 +84,10 @@ const CARRIERS: ReadonlyArray<{
 export type AddressRefusal = { readonly why: string; readonly isFinal: boolean }
 
 /**
- * Returns the reason why an address must not be dialled; null if dialling is allowed. Refuses any text other than a
- * canonical IP address. IPv6 forms that contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count as private,
- * because the network determines their destination. `allowPrivate` allows all private ranges, or the given ranges. The
- * ranges must contain the address itself and any private IPv4 address inside it.
+ * Returns the reason why an address must not be dialled; null if dialling is allowed. Refuses any text that
+ * `parseAddress` does not accept. IPv6 forms that contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) count
+ * as private, because the network determines their destination. `allowPrivate` allows all private ranges, or the given
+ * ranges. The ranges must contain the address itself and any private IPv4 address inside it.
  */
 export function refusedAddress(
   address: string,

@@ -99,8 +99,8 @@ function asksForUpgrade({ upgrade, connection }: HeaderFacts): boolean {
 }
 
 /**
- * Reports whether the upgrade is to WebSocket, the only supported protocol. Any other offer (`h2c`, a list) is
- * ignored, as RFC 9110 allows: the gateway drops its hop-by-hop fields and serves the request over HTTP.
+ * Reports whether the upgrade is to WebSocket, the only supported protocol. Any other offer (`h2c`, a list) is ignored,
+ * as RFC 9110 allows: the gateway drops the hop-by-hop fields of the request and serves the request over HTTP.
  */
 export function isWebSocket(upgrade: string | null | undefined): boolean {
   return upgrade?.length === 9 && upgrade.toLowerCase() === 'websocket'

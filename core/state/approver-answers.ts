@@ -44,7 +44,8 @@ function match(size: number, answers: ReadonlyArray<readonly number[]>): Readonl
 }
 
 /**
- * Maximum number of steps, each of which tries one answer for one set. After that, the best assignment so far counts.
+ * Maximum number of steps, each of which tries one answer for one set. After the maximum, the best assignment so far
+ * counts.
  */
 const MAX_STEPS = 100_000
 

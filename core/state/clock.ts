@@ -1,5 +1,5 @@
 /**
- * Clock that is passed as an argument. `nowMs` is epoch milliseconds. `monotonicMs` never decreases, and measures
- * durations.
+ * Clock that is passed as an argument. `nowMs` returns the Unix time in milliseconds. `monotonicMs` never decreases,
+ * and measures durations in milliseconds.
  */
 export type Clock = { nowMs(): number; monotonicMs(): number }

@@ -45,8 +45,8 @@ export type RefusalWindows<T> = {
     at: { readonly nowMs: number; readonly time: string },
   ): RefusalRow<T> | null
   /**
-   * Uses one of the agent's records for evaluated requests in the current window. Returns false if none is left. With
-   * `isForced`, uses a record even beyond the limit.
+   * Takes one of the records that an agent may have for evaluated requests in the current window. Returns false if none
+   * is left. With `isForced`, takes a record even beyond the limit.
    */
   take(agent: string, nowMs: number, isForced?: boolean): boolean
   /** Ends the windows whose duration has passed. */

@@ -23,8 +23,8 @@ export const ConnectorView = z.object({
   has_token: z.boolean(),
   credential: ConnectorCredential,
   /**
-   * Secret that the control plane mints, or reads itself, and that gateways receive in place of the stored credential;
-   * null for a Connector whose stored credential itself is sent.
+   * State of the secret that the control plane mints or reads, and that gateways receive in place of the stored
+   * credential. Null for a Connector whose stored credential itself is sent.
    */
   minted: z
     .object({

@@ -36,8 +36,8 @@ export type Issuer = Signer & { readonly name: Uint8Array; readonly keyId: Uint8
 export type PublicKey = { readonly spki: Uint8Array; readonly keyId: Uint8Array }
 
 /**
- * Period of validity, in epoch ms. A certificate is valid from one day before `nowMs`, because clocks of clients
- * differ.
+ * Period of validity, in Unix milliseconds. A certificate is valid from one day before `nowMs`, because clocks of
+ * clients differ.
  */
 export type Validity = { readonly nowMs: number; readonly notAfterMs: number }
 

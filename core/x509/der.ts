@@ -1,4 +1,6 @@
-/** Encoders for the DER values in certificates. Each returns a complete tag-length-value element. */
+/**
+ * Encoders for the DER values in certificates. Each of them except `ascii` returns a complete tag-length-value element.
+ */
 
 const TAG = {
   boolean: 0x01,

@@ -35,9 +35,9 @@ const TAG = { dnsName: 0x82, ipAddress: 0x87, permittedSubtrees: 0xa0, extension
 const OID = der.oid('2.5.29.30')
 
 /**
- * Returns the names that a certificate for these hosts permits. Hosts are host names in lower case or IP addresses.
- * Excludes hosts that clients do not accept in a constraint, the names that every certificate permits (`NO_NAMES`),
- * and hosts beyond the size limit. A certificate permits exactly the returned names.
+ * Returns the names that a certificate for these hosts permits, in addition to those that every certificate permits
+ * (`NO_NAMES`). Hosts are host names in lower case or IP addresses. Excludes hosts that clients do not accept in a
+ * constraint, hosts that another name of the result permits, and hosts beyond the size limit.
  */
 export function permittedNames(hosts: Iterable<string>): PermittedNames {
   const usable = new Set<string>()

@@ -188,7 +188,7 @@ type LeadingDeps = ClusterOperatorDeps & {
   readonly getAdmission: () => AdmissionComponent | null
 }
 
-/** Composes the leader and its election, and delivers changes of the informer caches. */
+/** Composes the leader and its election. Delivers the changes of the informer caches to the leader. */
 function startLeader(deps: LeadingDeps) {
   const { client, config, log, timing = {}, instance, metrics, informers, control, getAdmission } = deps
   const { caches, pods, podIndex, namespaces } = informers

@@ -7,7 +7,7 @@ import { watchEvents } from '../kube/watch-events.ts'
 import type { SecretReading } from './credentials.ts'
 
 /**
- * A Secret as read: its content, and the time of the last change of its content in epoch milliseconds; null if the time
+ * A Secret as read: its content, and the Unix time in milliseconds of the last change of its content; null if the time
  * is unknown.
  */
 export type ReadSecret = { readonly reading: SecretReading; readonly changedAtMs: number | null }

@@ -37,7 +37,9 @@ export type KillRelayTiming = {
    * operator reads the state of such a replica by long poll.
    */
   readonly pauseMs: number
-  /** Milliseconds between two reads of any other replica, and of a replica without long polls. */
+  /**
+   * Milliseconds between two reads of the state of a replica that lacks a kill switch or does not support long polls.
+   */
   readonly retryMs: number
 }
 

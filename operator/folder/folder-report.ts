@@ -12,10 +12,7 @@ export type FolderResult = { readonly applied: number; readonly problems: readon
 
 /** Reports results as log lines, because a file has no status. A problem is logged once while it lasts. */
 export type FolderReport = {
-  /**
-   * Logs problems of files. Keeps the record of the refusals that were logged before, so that `result` does not log
-   * them again.
-   */
+  /** Logs problems of files. Remembers which refusals are already logged, so that `result` does not log them again. */
   fileProblems(problems: readonly ManifestProblem[]): void
   result(
     items: readonly FolderItem[],

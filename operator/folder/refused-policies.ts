@@ -23,7 +23,7 @@ export type BrokenFile = {
   readonly problems: readonly ManifestProblem[]
   /** Objects of the file's last good version, which stay in force. */
   readonly kept: readonly ManifestObject[]
-  /** Keys of the objects of all files that are in force. */
+  /** Keys of all objects in force, from whichever file. */
   readonly taken: ReadonlySet<string>
 }
 

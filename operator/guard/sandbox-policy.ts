@@ -5,7 +5,7 @@ import { demand, type Policy, text, texts, type Validation, type Variable } from
 const PREFIX = text('chaperone.dev/')
 /** Annotations that only the injector writes. */
 const WRITTEN = texts([ANNOTATIONS.injected, ANNOTATIONS.proxyUid, ANNOTATIONS.bypassPossible])
-/** Values of the label that request injection. */
+/** Values of the label `chaperone.dev/inject` that pod metadata may have. Both request injection. */
 const INJECTED = texts(['injected', 'enabled'])
 
 /**

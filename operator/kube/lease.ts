@@ -44,9 +44,9 @@ type Lease = {
 }
 
 /**
- * Elects one leader at a time by a Lease. Clocks of other processes are not trusted: a lease has expired when it did
- * not change for its duration by the local clock. The leader counts from the moment it sent its renewal, so it stops
- * before another candidate starts.
+ * Elects one leader at a time by a Lease. Clocks of other processes are not trusted: a lease has expired when the Lease
+ * object did not change within its duration, measured by the local clock. The leader counts its renew deadline from the
+ * moment at which it sent its last renewal, so it stops before another candidate starts.
  */
 export function createElection(deps: ElectionDeps): Election {
   const { timing = LEASE_TIMING } = deps
@@ -165,7 +165,7 @@ function createLeaseLock(deps: ElectionDeps, timing: LeaseTiming): LeaseLock {
 
 /**
  * Returns a function that reports whether this process may take a lease: the lease has no holder, this process is its
- * holder, or the lease did not change for its duration by the local clock.
+ * holder, or the Lease object did not change within the duration of the lease by the local clock.
  */
 function createExpiry(identity: string, { durationMs }: LeaseTiming): (lease: Lease) => boolean {
   let last: { readonly text: string; readonly at: number } | null = null

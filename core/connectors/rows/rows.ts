@@ -63,7 +63,10 @@ export function rowsOf(leaf: Leaf, method: string): CompiledRow[] | undefined {
 /** Segments of a path without the connector's prefix: as sent, and decoded once. */
 export type PathSegments = { readonly rawSegments: readonly string[]; readonly segments: readonly string[] }
 
-/** Finds the rows of a path. `literals` compares exactly; `folded` ignores case and requires lower-case segments. */
+/**
+ * Finds the rows of a path. `by: literals` compares segments exactly. `by: folded` ignores case; the segments must then
+ * be in lower case.
+ */
 export function descend(
   node: Node,
   segments: readonly string[],
@@ -122,8 +125,9 @@ function readParameter(
 }
 
 /**
- * Returns the value of a numeric path parameter. Null for a word, which belongs to another template. Refuses a value
- * that only lenient readers accept as a number (`01`, `+1`, `1abc`).
+ * Returns the value of a numeric path parameter. Returns null for a text that is not a number, such as `export`,
+ * because another template may describe its path. Refuses a value with an encoded slash, and a value that only lenient
+ * readers accept as a number (`01`, `+1`, `1abc`).
  */
 function readNumber(name: string, text: string): number | Refusal | null {
   if (/^(0|[1-9][0-9]{0,14})$/.test(text)) return Number(text)

@@ -158,7 +158,7 @@ function exchangeProblem({ oauth2, githubApp }: Exchanged, source: string): stri
     : `spec.credential.${field}: is plain http, so a secret would cross the network in clear text; use https`
 }
 
-/** Fields of a credential whose secrets the control plane mints. */
+/** Fields of a credential that make the control plane obtain or read the secret that it sends to gateways. */
 export const MINTING_FIELDS = ['oauth2', 'githubApp', 'env', 'file', 'exec'] as const
 
 type Minting = { readonly [field in (typeof MINTING_FIELDS)[number]]?: unknown }

@@ -116,9 +116,9 @@ export const NOT_IN_CLUSTER =
 type Origin = { readonly source: string; readonly namespace: string; readonly rules: LocalSourceRules }
 
 /**
- * Returns the reason why a Connector must not use this source of the machine. Returns null if the Connector may use it,
- * and for a credential without such a source. This check compares the path of a file as text; the reader of the file
- * checks where the path leads.
+ * Returns the reason why a Connector must not read its credential from this variable, file or command. Returns null if
+ * the Connector may do so, and for a credential from another source. Compares the path of a file only as text; the code
+ * that reads the file checks where the path leads.
  */
 export function localSourceProblem(
   credential: LocalSources | undefined,

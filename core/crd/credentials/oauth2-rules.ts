@@ -21,7 +21,8 @@ export const OAUTH2_RULES: ReadonlyArray<SpecRule<CredentialShape>> = [
       ) ?? true,
   },
   {
-    // Tokens with different scopes need several token requests, but each of these may replace the stored refresh token.
+    // Tokens with different scopes need several token requests. Each request may replace the stored refresh token,
+    // which the other requests need.
     cel: "!has(self.credential) || !has(self.credential.oauth2) || self.credential.oauth2.grant != 'refresh_token' || self.credential.oauth2.scopesByAction.size() == 0",
     path: ['credential', 'oauth2', 'scopesByAction'],
     message: 'must not be set for grant refresh_token; use another grant, or remove this field',

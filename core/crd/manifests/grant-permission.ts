@@ -117,7 +117,10 @@ function reasonOf({ createdBy, approvalId, anyTarget, target, parameterNames }: 
   return `Grant of ${createdBy} on card ${approvalId}: ${onTarget}${named}`
 }
 
-/** Returns the connector type of an action. Actions that a Connector declares may have names without their type. */
+/**
+ * Returns the connector type with which the name of an action begins. Returns `generic` for a name without a connector
+ * type, which only an action that a Connector declares may have.
+ */
 function typeOf(actionType: string): PermissionSpec['rules'][number]['connectorType'] {
   return ConnectorType.safeParse(actionType.slice(0, actionType.indexOf('.'))).data ?? 'generic'
 }

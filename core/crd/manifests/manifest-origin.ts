@@ -9,8 +9,9 @@ const MAX_KUSTOMIZE_ORIGIN = 4_000
 
 /**
  * Returns the source of a manifest and the tool that applied it. The source is stated in the product's annotations,
- * else in those of kustomize (`buildMetadata: [originAnnotations]`). The tool is derived from the marks of Argo CD,
- * Flux and Helm. The result is for display only, because the author of the object controls all of these fields.
+ * else in those of kustomize (`buildMetadata: [originAnnotations]`). The tool is derived from the annotations and
+ * labels of Argo CD, Flux and Helm. The result is for display only, because the author of the object controls all of
+ * these fields.
  */
 export function manifestOrigin({ annotations = {}, labels = {} }: Metadata): ManifestOrigin {
   const built = kustomizeOrigin(annotations['config.kubernetes.io/origin'])

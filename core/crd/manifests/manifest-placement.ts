@@ -40,7 +40,7 @@ export function referenceTo(gateway: ManifestName | undefined, namespace: string
 
 /**
  * Returns the namespaces of the Gateways, each with the names of its Gateways. An empty list of ids stands for all
- * Gateways.
+ * Gateways. Returns the namespace `default` if there are no Gateways.
  */
 export function byNamespace(
   gatewayIds: readonly string[],

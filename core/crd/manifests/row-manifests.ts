@@ -54,8 +54,8 @@ const YAML = { aliasDuplicateObjects: false, lineWidth: 110 } as const
 
 /**
  * Returns manifests that are equivalent to the rows. Connectors refer to a Secret instead of containing a credential.
- * If `isWhole` is true, the rows are those of a whole installation, so a user removed each default policy that is
- * missing.
+ * `isWhole` states that the rows are those of a whole installation. A missing default policy then counts as removed by
+ * a user.
  */
 export function rowManifests(
   rows: ManifestRows,
@@ -159,8 +159,8 @@ function rowPermissions(rows: readonly PermissionFacts[], context: PlacementCont
 }
 
 /**
- * Returns a note if the manifest would mean another agent. On a cluster, an agent name without a namespace means an
- * agent in the manifest's namespace.
+ * Returns a note if the manifest would not apply to the agent of the permission: on a cluster, an agent name without a
+ * namespace means an agent in the manifest's namespace.
  */
 function agentNote(agent: string, { namespace }: ManifestName, context: PlacementContext): ExportNote | null {
   if (!isCluster(context) || agent === '*' || agent.includes('/')) return null

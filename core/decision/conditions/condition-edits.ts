@@ -19,7 +19,7 @@ export function replaceLiteral({ start, end }: CelNode, value: string): Edit {
 
 /**
  * Wraps a variable or fact in a call of the function `name`. Throws ShapeError if the text of the fact has a
- * parenthesis outside of string literals, because the offsets may exclude its counterpart.
+ * parenthesis outside of string literals, because the offsets may include only one parenthesis of a pair.
  */
 export function wrapFact(name: string, { start, end }: CelNode, text: string): readonly Edit[] {
   const plain = text.slice(start, end).replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '')

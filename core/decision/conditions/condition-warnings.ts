@@ -4,7 +4,7 @@ import { type CelNode, calledName, childrenOf, pathOf } from './cel-node.ts'
 import { parseCondition } from './condition.ts'
 import { factsOf, KNOWN_HINTS } from './fact-shapes.ts'
 
-/** Returns warnings, as full sentences, about hints, actions and connector types in a condition that do not exist. */
+/** Returns warnings, as full sentences, about a condition that names unknown hints, actions or connector types. */
 export function conditionWarnings(text: string): readonly string[] {
   const root = parseCondition(text)
   return root === null ? [] : [...unknownHints(root), ...comparedNames(root)]
@@ -23,8 +23,8 @@ function unknownHints(root: CelNode): readonly string[] {
 const EQUALITY = new Set(['==', '!=', 'in'])
 
 /**
- * Returns warnings about literals that a condition compares with an action name or a connector type, but that equal no
- * known one.
+ * Returns warnings about literals that a condition compares with the action name or the connector type, but that equal
+ * no known name or type.
  */
 function comparedNames(node: CelNode): readonly string[] {
   const children = childrenOf(node.args)

@@ -170,7 +170,7 @@ function locate(cause: unknown): { message: string; start: number } | null {
   return null
 }
 
-/** Returns the epoch milliseconds of an ISO 8601 time; null if it is invalid. */
+/** Returns the Unix time in milliseconds of an ISO 8601 time; null if it is invalid. */
 export function epochMsOf(iso: string): number | null {
   const time: unknown = PARSE_TIME({ context: { iso } })
   return typeof time === 'bigint' ? Number(time) : null

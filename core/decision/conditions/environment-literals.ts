@@ -1,7 +1,7 @@
 import { fold } from '../../action/pattern.ts'
 import { type CelNode, childrenOf } from './cel-node.ts'
 
-/** Facts with a member `environment`. Its value is always in lower case (see facts.ts). */
+/** Facts with a member `environment`. The value of this member is always in lower case (see facts.ts). */
 export const ENVIRONMENT_OWNERS: ReadonlySet<string> = new Set(['resource', 'agent', 'gateway', 'connector'])
 const COMPARISONS = new Set(['==', '!=', '<', '<=', '>', '>=', 'in'])
 const COMPREHENSIONS = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])

@@ -133,8 +133,8 @@ function isKeyVariable({ op, args }: CelNode, { variables }: NameScope): boolean
 }
 
 /**
- * Separates the index of an element access from the parts of the value. The index of a map literal counts as a part,
- * because CEL compares it with the map's keys.
+ * Returns the operands of a node in two groups: those that its value may contain, and the index of an element access.
+ * The index into a map literal is in the first group, because CEL compares it with the keys of the map.
  */
 function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelNode[]] {
   const children = childrenOf(args)
@@ -143,8 +143,8 @@ function partsOf({ op, args }: CelNode): readonly [parts: CelNode[], index: CelN
 }
 
 /**
- * Collects a comprehension. Its variable has the content of the range, except that a comprehension over a map iterates
- * over the keys, which are no names.
+ * Collects a comprehension. Its variable has the content of the range. In a comprehension over a map, the variable has
+ * the keys of the map, which are no names.
  */
 function collectComprehension(node: CelNode, { scope, comparison }: Into): void {
   const found = comprehensionOf(node)

@@ -23,8 +23,7 @@ export function namespaceSource(namespace: string): string {
 }
 
 /**
- * Reports whether a kill switch of the source may affect requests through a Gateway (`namespace/name`) of at least one
- * agent.
+ * Reports whether a kill switch of the source may affect requests of any agent through this Gateway (`namespace/name`).
  */
 export function concernsGateway(source: string, gateway: string): boolean {
   return !source.startsWith(OF_GATEWAY) || source === gatewaySource(gateway)
@@ -36,8 +35,9 @@ export function namespaceOfSource(source: string): string | null {
 }
 
 /**
- * Reports whether a kill switch of this source may affect the subject, regardless of its scope. A ConfigMap in a
- * tenant's namespace never affects another tenant.
+ * Reports whether a kill switch of this source may affect the subject, whatever the scope of the kill switch. A
+ * ConfigMap in a tenant's namespace affects only requests through a Gateway of that namespace, and requests of agents
+ * of that namespace.
  */
 export function isWithinReach(
   source: string,

@@ -26,9 +26,9 @@ const OPEN: Readonly<Record<string, readonly string[]>> = { mcp: ['mcp.tools.', 
 const BY_CONFIGURATION: ReadonlySet<string> = new Set(['generic', 'webhook', '*', ...TYPES_WITHOUT_CATALOGUE])
 
 /**
- * Returns the reason, as a sentence, why a permission can never match; null if it can. Allow compares names exactly, so
- * a misspelt pattern allows nothing although it looks like a permission. `declared` are the action names that
- * Connectors declare.
+ * Returns the reason, as a sentence, why a permission can never match; null if it can. A permission with the decision
+ * allow compares names exactly, so a misspelt pattern allows nothing. `declared` are the action names that Connectors
+ * declare.
  */
 export function idlePermission(rule: PatternRule, declared: readonly string[] = []): string | null {
   const { connectorType, actionPattern, decision } = rule

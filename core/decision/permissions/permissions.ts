@@ -219,7 +219,7 @@ function covering(index: PermissionIndex, type: string): readonly Covering[] {
   return found
 }
 
-/** Returns the lengths of the prefixes that may match: after every dot, and at the end of patterns between two dots. */
+/** Returns the lengths at which a covering wildcard pattern may end: 0, after each dot, and those in `partials`. */
 function prefixLengths(index: PermissionIndex, type: string): readonly number[] {
   const ends = [0]
   for (let dot = type.indexOf('.'); dot >= 0; dot = type.indexOf('.', dot + 1)) ends.push(dot + 1)

@@ -49,9 +49,10 @@ export function approvalsChannelPolicy(channel: string): PolicyEntry {
 }
 
 /**
- * Returns the built-in policy that keeps agents out of the approvers' channel if they use Connectors of other types for
- * hosts of the chat. Requests of these Connectors have no channel fields, so all are denied. For MCP, only calls that
- * name the channel, or that cannot be compared with it, are denied. Incoming webhooks are allowed.
+ * Returns the built-in policy that keeps agents out of the approvers' channel if they reach the hosts of the chat
+ * provider through a Connector whose type is not `chat`. Requests of such a Connector have no channel fields, so all
+ * are denied. Of the MCP requests, only those are denied that name the channel, or that cannot be compared with it.
+ * Requests to hosts of incoming webhooks are not denied.
  */
 export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
   const host = `request.host.matches(${JSON.stringify(CHAT_HOST.source)})`
@@ -63,8 +64,8 @@ export function approvalsChannelElsewherePolicy(channel: string): PolicyEntry {
 const NAMES_OF_ONE_RULE = 60
 
 /**
- * Returns the policy that keeps agents out of the approvers' channel over the named connectors, whose base URL,
- * upstream or credential leads to the chat.
+ * Returns the policy that keeps agents out of the approvers' channel when they use one of the named connectors, whose
+ * base URL, upstream or credential leads to the chat provider.
  */
 export function approvalsChannelConnectorsPolicy(channel: string, names: readonly string[]): PolicyEntry {
   const parts = Array.from({ length: Math.ceil(names.length / NAMES_OF_ONE_RULE) }, (_, at) =>

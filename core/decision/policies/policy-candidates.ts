@@ -11,7 +11,10 @@ export type Candidates = {
    * compares a fact with a text that differs from the fact.
    */
   of(facts: Facts): readonly ReachingPolicy[]
-  /** Texts of programs that more than one condition has. A decision evaluates each of these programs once. */
+  /**
+   * Texts of condition programs that occur in more than one condition. A decision evaluates each of these programs only
+   * once.
+   */
   readonly repeated: ReadonlySet<string>
 }
 
@@ -77,8 +80,8 @@ function guardsOfRules(
 }
 
 /**
- * Builds the index. A rule that compares several facts with constants is indexed by the fact with the most constants in
- * all rules.
+ * Builds the index. If a rule compares several facts with constants, the index uses the one of these facts that all
+ * rules together compare with the most constants.
  */
 function fieldsOf(guards: readonly ReturnType<typeof guardsOfRules>[]): readonly Field[] {
   const constants = new Map<string, Set<string>>()

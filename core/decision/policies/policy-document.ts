@@ -79,7 +79,10 @@ function readPolicyYaml(text: string): ReadPolicy {
   return { document: validated(PolicyDocument, own, lineOf), repeated, lineOf }
 }
 
-/** Throws `validation` (400) if the text contains a stored field with another value than the record. */
+/**
+ * Throws `validation` (400) if the text contains a field that the control plane also stores, with another value than
+ * the stored one.
+ */
 export function assertRepeatedFieldsAgree(repeated: RepeatedFields, record: RepeatedFields): void {
   const differing = Object.entries(repeated).filter(([name, value]) => {
     const own = record[name as keyof RepeatedFields]

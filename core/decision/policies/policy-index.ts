@@ -7,7 +7,8 @@ import { type Candidates, candidatesOf } from './policy-candidates.ts'
 export type ReachingPolicy = { readonly policy: CompiledPolicy; readonly reach: Exclude<Reach, 'none'> }
 
 /**
- * Index of all policies of a gateway, by the actions in their scopes. Each decision checks the other parts of a scope.
+ * Index of all policies of a gateway by the actions in their scopes. The index does not consider agents, connectors and
+ * environments in a scope; each decision checks these.
  */
 export type PolicyIndex = {
   /** All policies in order of priority, highest first. Policies with equal priority are in order of their ids. */

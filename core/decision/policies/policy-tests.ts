@@ -24,7 +24,7 @@ export type PolicyTestResult = {
   readonly rule: string | null
 }
 
-/** Default of `now` in tests, in epoch milliseconds. The value is constant so that results are reproducible. */
+/** Default of `now` in tests, as Unix time in milliseconds. The value is constant so that results are reproducible. */
 const DEFAULT_NOW_MS = 1_767_268_800_000
 
 /**

@@ -7,8 +7,8 @@ type Shared = Pick<
 >
 
 /**
- * Returns the contradictions in the profiles and users of a security context, which pods and containers have in
- * common.
+ * Returns the refusals for those fields of a security context that both pods and containers have, such as profiles, uid
+ * and SELinux options.
  */
 export function refuseSecurity(
   security: Shared | undefined,

@@ -6,7 +6,7 @@ import * as z from 'zod'
  * `error`.
  */
 export const MintedSecret = z.object({
-  /** Serial number of the secret. Each new secret of the Connector has a higher one. */
+  /** Serial number that the control plane gives the secret. Each newer secret of the Connector has a higher number. */
   serial: z.number(),
   /** Time at which the secret expires, ISO 8601; null if there is no secret. */
   expires_at: z.string().nullable(),
@@ -34,7 +34,7 @@ export const MintedSecret = z.object({
 /** Reports that the upstream of a Connector refused its short-lived secret with 401. */
 export const RefreshCredentialBody = z.object({
   connector_id: z.string().min(1).max(300),
-  /** Serial number of the refused secret. */
+  /** Serial number of the refused secret (see `MintedSecret.serial`). */
   serial: z.number().int().min(0),
 })
 /** `refreshing` is true when another secret than the refused one is available or being minted. */

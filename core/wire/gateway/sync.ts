@@ -185,8 +185,8 @@ export const DownMessage = z.discriminatedUnion('type', [
     sections: z.record(z.string(), z.string()),
     mac: z.string(),
     /**
-     * Position of the replica's configuration in the order of states at the time when the replica read the sections.
-     * The position is not earlier than that of `version`.
+     * Position of the replica's configuration in the order of states, at the time when the replica read the sections.
+     * The position is that of the configuration `version` or a later one.
      */
     order: StateOrder.optional(),
   }),

@@ -3,8 +3,9 @@ import * as z from 'zod'
 const Texts = z.record(z.string().max(317), z.string().max(1_000))
 
 /**
- * Permission object that shows a grant in a cluster. The operator writes the object as received, so that the control
- * plane alone, in any version, determines the fields with which it later compares the pushed object.
+ * Permission object that shows a grant in a cluster. The operator writes the object unchanged, because the control
+ * plane later compares the object in the cluster with the one that it sent. The operator and the control plane may have
+ * different versions.
  */
 export const GrantObject = z.object({
   namespace: z.string().min(1).max(253),

@@ -85,8 +85,8 @@ export const PushBody = PushFields.overwrite((body) => {
 export const Acknowledged = z.object({ acked: z.number().int(), total: z.number().int() })
 
 /**
- * Reason why an object is not in force as written. `GatewayNotFound` and `NamespaceNotAllowed` concern a reference to a
- * Gateway. `InForce` states what is in force instead.
+ * Reason why an object is refused, or why one of its references to Gateways has no effect (`GatewayNotFound`,
+ * `NamespaceNotAllowed`). `InForce` states which version of a refused object is in force.
  */
 export const PushProblem = z.enum([
   'GatewayNotFound',
@@ -96,14 +96,17 @@ export const PushProblem = z.enum([
   'TestsFailed',
 ])
 
-/** Version of an object that is in force. All values other than `as_written` mean that the manifest was refused. */
+/** Version of an object that is in force. An accepted object always has `as_written` (see `IN_FORCE_TEXT`). */
 export const InForce = z.enum(['as_written', 'last_good', 'tightened', 'binding_lost', 'denied', 'nothing'])
 
 export const PushReply = z.object({
   accepted: z.boolean(),
   /** Full sentences that state the problem and the correction. */
   reasons: z.array(z.string()),
-  /** Reason of the refusal; null if accepted. A value that only a newer control plane has counts as `Invalid`. */
+  /**
+   * Reason of the refusal, or problem of the first ineffective Gateway reference of an accepted object; else null. A
+   * value that only a newer control plane has counts as `Invalid`.
+   */
   problem: PushProblem.catch('Invalid').nullable().default(null),
   /** Version in force. A value that only a newer control plane has counts as `nothing`. */
   in_force: InForce.catch('nothing').default('as_written'),
@@ -174,9 +177,8 @@ export const FailingCredential = z.object({
 export const OperatorState = z.object({
   version: z.number().int(),
   /**
-   * Revision of the state. Of the version that a process has applied, the revision reflects only whether this is the
-   * newest version, so the revision stays equal when every process applies a new version. Empty for a replica that does
-   * not support long polls.
+   * Revision of the state. For a process, it covers only whether the process has applied the newest version, so it
+   * stays the same when every process applies a new version. Empty for a replica without long polls.
    */
   revision: z.string().default(''),
   kills: z.array(KillEntry),

@@ -40,7 +40,7 @@ export type AdmittedPod = {
   readonly agent: string
   /** `namespace/name` of the Gateway. */
   readonly gateway: string
-  /** `KIND NAME`; null for a pod without a controller. */
+  /** `KIND NAME` of the workload that created the pod; null for a pod without a controller. */
   readonly workload: string | null
   /** True when no other workload may use the agent name, not even under the same Gateway. */
   readonly isExclusive: boolean
