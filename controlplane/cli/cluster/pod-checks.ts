@@ -49,14 +49,14 @@ function layerCheck(layer: string | undefined, { initContainerStatuses }: Status
   if (isCaptured)
     return warning(
       'layer',
-      'not proven: the sidecar has to verify the capture of the traffic before the agent starts',
+      'not proven: the sidecar has not verified yet that the traffic of the pod is redirected to it; the agent starts only after that',
       'see the lines rules and sidecar',
     )
   if (layer === LAYERS.isolated)
     return warning(
       'layer',
       'Isolated by NetworkPolicy: programs that ignore the proxy variables reach the same addresses as the sidecar, ungoverned',
-      'set spec.interception: transparent in the Gateway where the runtime admits it, then restart the workload',
+      'if the container runtime of the pod supports it, set spec.interception: transparent in the Gateway, then restart the workload',
     )
   return warning(
     'layer',
@@ -72,7 +72,8 @@ function layerCheck(layer: string | undefined, { initContainerStatuses }: Status
 function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   const found = metadata.annotations['chaperone.dev/bypass-possible']
   if (found === undefined) return []
-  const remedy = 'set runAsUser in its securityContext, and do not add the capabilities again'
+  const remedy =
+    'set runAsUser in the securityContext of the container; added capabilities do not help, because the injector drops them'
   return [warning('user', `a container changes its user, which fails in a governed pod: ${found}`, remedy)]
 }
 
@@ -104,7 +105,13 @@ function sidecarChecks({ pod, sidecarImage, readiness }: PodFacts, isCaptured: b
   const logs = `kubectl logs ${metadata.name} -n ${metadata.namespace} -c`
   const restart = 'restart the workload: kubectl rollout restart'
   if (proxy === undefined)
-    return [problem('sidecar', 'the pod is labelled as injected but has no sidecar', restart)]
+    return [
+      problem(
+        'sidecar',
+        'the pod is labelled as injected but has no sidecar, so it is not governed as intended',
+        restart,
+      ),
+    ]
   return [
     ...(isCaptured ? [rulesCheck(status, `${logs} ${RULES}`)] : []),
     proxyCheck(status, readiness, `${logs} ${PROXY}`),
@@ -123,7 +130,11 @@ function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
   const reason = message.trim() === '' ? '' : `: ${message.trim()}`
   if (exitCode === 0) return ok('rules', 'set')
   if (exitCode === undefined)
-    return warning('rules', 'not set yet; the containers of the pod start afterwards', logs)
+    return warning(
+      'rules',
+      'not set yet; the containers of the pod start only after their traffic is redirected to the sidecar',
+      logs,
+    )
   return problem(
     'rules',
     `could not be set (exit code ${exitCode}), so the agent does not start${reason}`,

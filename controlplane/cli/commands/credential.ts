@@ -65,7 +65,10 @@ export const credential: Command = {
   maxArguments: 2,
   options: {},
   examples: [
-    ['chaperone credential set codehost', 'type the token; requests to GitHub leave with it within a second'],
+    [
+      'chaperone credential set codehost',
+      'type the token; within a second, requests to GitHub are sent with it',
+    ],
     ['gh auth token | chaperone credential set codehost', 'take the token of another program'],
     [
       'chaperone credential test codehost',

@@ -143,7 +143,9 @@ async function readGateways(api: ApiClient): Promise<Gateways | null> {
 function gatewayText(gateway: Readonly<Record<string, unknown>>): string {
   const { journal } = Journal.parse(gateway)
   const trouble =
-    journal === undefined || journal.state === 'ok' ? '' : `, journal ${journal.state}: chaperone doctor`
+    journal === undefined || journal.state === 'ok'
+      ? ''
+      : `, journal ${journal.state} (see: chaperone doctor)`
   const version = gateway['snapshot_version'] ?? 'not yet received'
   return `${gateway['status']}, ${gateway['enforcement_level']}, configuration ${version}${trouble}`
 }

@@ -100,7 +100,7 @@ async function start(invocation: Invocation): Promise<number> {
   const agent = await registerAgent(localGateway(invocation), name)
   if (!(await waitUntilApplied(api, 'default/local', 5_000))) {
     terminal.warn(
-      'chaperone: the gateway has not applied the configuration yet. The command is started anyway.',
+      'chaperone: the gateway has not applied the newest rules yet. The command is started anyway.',
     )
   }
   const facts = requireRunFile(folder)

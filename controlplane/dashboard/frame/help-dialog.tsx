@@ -27,7 +27,7 @@ export function HelpDialog({ isOpen, onClose }: { readonly isOpen: boolean; read
           <Anchor href={hrefOf('explain')} onClick={onClose} underline="always">
             Explain
           </Anchor>{' '}
-          decides a request without sending it.
+          shows the decision for a request without sending it.
         </Section>
         <Section title="On the command line">
           {COMMANDS.map(([name, about]) => (

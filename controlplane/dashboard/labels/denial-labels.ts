@@ -2,7 +2,7 @@
 export const DENIAL_LABELS: Readonly<Record<string, string>> = {
   permission: 'A permission denies it, or no permission allows it.',
   policy: 'A policy denies it.',
-  policy_invalid: 'A policy of this scope is not valid and was never in force.',
+  policy_invalid: 'A policy is not valid and was never in force, so everything in its scope is denied.',
   kill_switch: 'The kill switch was active.',
   unknown_host: 'No connector owns this host.',
   approval_denied: 'An approver denied it.',

@@ -118,7 +118,11 @@ function TargetChoice({ target, choice, onChange, hasParameters }: TargetChoiceP
     <Radio.Group label="Target" value={choice} onChange={(value) => onChange(value as 'same' | 'any')}>
       <Stack gap={6} mt={6}>
         <Radio value="same" label={<UntrustedText text={target} />} />
-        <Radio value="any" label="Any target for which the same rules hold a request" description={note} />
+        <Radio
+          value="any"
+          label="Any target, if the same rules hold the request for approval"
+          description={note}
+        />
       </Stack>
     </Radio.Group>
   )
