@@ -37,7 +37,7 @@ export const CONFIG_VARIABLES = {
   NO_PROXY: {
     fallback: 'none',
     meaning:
-      'Hosts that are called directly, separated by commas: names, suffixes, addresses, ranges, or `*`',
+      'Hosts that are called without the proxy, separated by commas: names, suffixes, addresses, ranges, or `*`',
   },
   DATABASE_CA_FILE: {
     fallback: 'public roots, with `sslmode` in the URL',
@@ -195,7 +195,7 @@ export const CONFIG_VARIABLES = {
   DASHBOARD_EDITING: {
     fallback: '`rows`',
     meaning:
-      '`yaml`: Gateways, Connectors, Permissions and Policies are changed by manifests only; pages and API refuse edits with 409 and the manifest to commit. `rows`: pages and API store edits',
+      '`yaml`: Gateways, Connectors, Permissions and Policies are changed by manifests only; pages and API refuse edits with 409 and the manifest to commit. `rows`: pages and API store edits in the database',
   },
   PLATFORM_NAMESPACES: {
     fallback: 'none',
@@ -205,7 +205,7 @@ export const CONFIG_VARIABLES = {
   OIDC_ISSUER: {
     fallback: 'sign-in by password only',
     meaning:
-      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([users.md](users.md)); its client has the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback`',
+      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([users.md](users.md)); register the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback` for its client',
   },
   OIDC_CLIENT_ID: { fallback: 'required beside `OIDC_ISSUER`', meaning: 'Id of the client at the provider' },
   OIDC_CLIENT_SECRET_FILE: {
@@ -215,7 +215,7 @@ export const CONFIG_VARIABLES = {
   OIDC_SCOPES: {
     fallback: '`openid profile email`',
     meaning:
-      'Scopes, separated by spaces; `offline_access` is added where the provider lists it. Some providers need `groups`',
+      'Scopes, separated by spaces; `offline_access` is added where the provider lists it. Add `groups` if the provider lists the groups of a user only with this scope',
   },
   OIDC_GROUPS_CLAIM: { fallback: '`groups`', meaning: 'The claim that lists the groups of a user' },
   OIDC_GROUPS: {

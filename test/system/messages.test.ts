@@ -118,7 +118,7 @@ describe('a manifest with a mistake', () => {
       expect(vendors.recorder.seen.length).toBe(before + 1)
       const status = await cli(['status'])
       expect(status.code).toBe(1)
-      expect(status.stdout).toContain('not all are in force as written')
+      expect(status.stdout).toContain('some are not in force as written')
       const doctor = await cli(['doctor'])
       expect(doctor.stdout).toMatch(/PROBLEM {2}manifests: vendors\.yaml:\d+/)
       expect(doctor.code).toBe(1)

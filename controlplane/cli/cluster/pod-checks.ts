@@ -191,9 +191,18 @@ const CLIENTS: Readonly<Record<string, Known>> = {
   chromium: { works: '', fails: ['chromium', NO_TRUST, PASSTHROUGH] },
   'google-chrome': { works: '', fails: ['google-chrome', NO_TRUST, PASSTHROUGH] },
   firefox: { works: '', fails: ['firefox', NO_TRUST, PASSTHROUGH] },
-  gosu: { works: '', fails: ['gosu', SETUID, 'runAsUser of the container instead'] },
-  'su-exec': { works: '', fails: ['su-exec', SETUID, 'runAsUser of the container instead'] },
-  sudo: { works: '', fails: ['sudo', SETUID, 'runAsUser of the container instead'] },
+  gosu: {
+    works: '',
+    fails: ['gosu', SETUID, 'set runAsUser in the securityContext of the container instead'],
+  },
+  'su-exec': {
+    works: '',
+    fails: ['su-exec', SETUID, 'set runAsUser in the securityContext of the container instead'],
+  },
+  sudo: {
+    works: '',
+    fails: ['sudo', SETUID, 'set runAsUser in the securityContext of the container instead'],
+  },
 }
 /** For each program, the HTTP clients that ignore proxy variables and therefore bypass a sidecar without capture. */
 const IGNORES_PROXY: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
@@ -208,7 +217,10 @@ function clientChecks(
 ): readonly Check[] {
   if (programs === null)
     return [
-      ok(container, 'its programs could not be listed: the image has no shell, or you have no right to exec'),
+      ok(
+        container,
+        'not checked: its programs could not be listed, because the image has no shell or you have no right to exec',
+      ),
     ]
   return programs.flatMap((program) => {
     const { works, fails } = CLIENTS[program] ?? { works: 'unknown' }
@@ -221,7 +233,7 @@ function clientChecks(
         : [
             warning(
               `${container}: ${around[0]}`,
-              'ignores the variables, and bypasses the sidecar',
+              'ignores the proxy variables, so its requests bypass the sidecar',
               around[1],
             ),
           ]),

@@ -200,7 +200,7 @@ function pendingText(count: number | null): string {
 function manifestLines({ manifest_problems: problems, manifest_warnings: warnings }: Report): string[] {
   if (problems.length > 0)
     return [
-      'manifests      not all are in force as written. Correct these lines:',
+      'manifests      some are not in force as written. Correct these lines:',
       ...problems.map((line) => `  ${line}`),
     ]
   if (warnings.length === 0) return ['manifests      in force']

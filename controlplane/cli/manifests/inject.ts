@@ -42,7 +42,7 @@ export const inject: Command = {
     gateway: {
       type: 'string',
       value: 'FILE|NAME',
-      help: 'Gateway of pods without the annotation: a manifest, NAME or NAMESPACE/NAME',
+      help: 'Gateway of pods that have no annotation with a Gateway: a manifest file, NAME or NAMESPACE/NAME',
     },
     namespace: {
       type: 'string',

@@ -76,7 +76,7 @@ describe('the checks of a pod', () => {
     [
       'whose layer is only cooperative, with the clients that go around',
       { labels: { 'chaperone.dev/inject': 'injected', 'chaperone.dev/layer': 'Cooperative' } },
-      /warning layer: Cooperative[\s\S]*stripe and ws: ignores the variables/,
+      /warning layer: Cooperative[\s\S]*stripe and ws: ignores the proxy variables/,
     ],
     [
       'whose sidecar is old',
