@@ -232,7 +232,7 @@ export const CONFIG_VARIABLES = {
   GATEWAY_FLOORS: {
     fallback: 'none',
     meaning:
-      'In a cluster: minimum strictness of Gateways outside of the platform namespaces, as JSON (`{"enforcementLevel": "full_enforce"}`)',
+      'In a cluster: least strict settings that Gateways outside of the platform namespaces may have, as JSON (`{"enforcementLevel": "full_enforce"}`)',
   },
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',

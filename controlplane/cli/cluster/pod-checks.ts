@@ -132,12 +132,12 @@ function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
   if (exitCode === undefined)
     return warning(
       'rules',
-      'not set yet; the containers of the pod start only after their traffic is redirected to the sidecar',
+      'the rules that redirect the traffic to the sidecar are not set yet; the containers of the pod start only after that',
       logs,
     )
   return problem(
     'rules',
-    `could not be set (exit code ${exitCode}), so the agent does not start${reason}`,
+    `the rules that redirect the traffic could not be set (exit code ${exitCode}), so the agent does not start${reason}`,
     logs,
   )
 }
@@ -165,29 +165,30 @@ const SETUID =
 
 /** For each program, the HTTP clients that work under capture and the clients that fail. */
 const CLIENTS: Readonly<Record<string, Known>> = {
-  node: { works: 'fetch, https and every SDK on them (NODE_EXTRA_CA_CERTS)' },
+  node: { works: 'governed: fetch, https and every SDK that uses them (NODE_EXTRA_CA_CERTS)' },
   python3: {
-    works: 'requests (REQUESTS_CA_BUNDLE); httpx, urllib, aiohttp and SDKs on them (SSL_CERT_FILE); gRPC',
+    works:
+      'governed: requests (REQUESTS_CA_BUNDLE); httpx, urllib, aiohttp and SDKs that use them (SSL_CERT_FILE); gRPC',
     fails: ['stripe', NO_TRUST, "stripe.ca_bundle_path = os.environ['SSL_CERT_FILE']"],
   },
   java: {
-    works: 'HttpClient (JAVA_TOOL_OPTIONS)',
+    works: 'governed: HttpClient (JAVA_TOOL_OPTIONS)',
     fails: ['a program with its own SSLContext', NO_TRUST, 'use SSLContext.getDefault()'],
   },
-  go: { works: 'net/http (SSL_CERT_FILE)' },
-  curl: { works: 'CURL_CA_BUNDLE' },
+  go: { works: 'governed: net/http (SSL_CERT_FILE)' },
+  curl: { works: 'governed (CURL_CA_BUNDLE)' },
   git: {
-    works: 'over HTTPS (GIT_SSL_CAINFO)',
+    works: 'governed over HTTPS (GIT_SSL_CAINFO)',
     fails: [
       'git over ssh',
       'no Connector supports SSH',
       'git config --global url."https://github.com/".insteadOf git@github.com:',
     ],
   },
-  wget: { works: 'WGETRC' },
-  gh: { works: 'SSL_CERT_FILE' },
-  deno: { works: 'DENO_CERT' },
-  cargo: { works: 'CARGO_HTTP_CAINFO' },
+  wget: { works: 'governed (WGETRC)' },
+  gh: { works: 'governed (SSL_CERT_FILE)' },
+  deno: { works: 'governed (DENO_CERT)' },
+  cargo: { works: 'governed (CARGO_HTTP_CAINFO)' },
   chromium: { works: '', fails: ['chromium', NO_TRUST, PASSTHROUGH] },
   'google-chrome': { works: '', fails: ['google-chrome', NO_TRUST, PASSTHROUGH] },
   firefox: { works: '', fails: ['firefox', NO_TRUST, PASSTHROUGH] },

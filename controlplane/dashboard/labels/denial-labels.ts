@@ -7,7 +7,7 @@ export const DENIAL_LABELS: Readonly<Record<string, string>> = {
   unknown_host: 'No connector owns this host.',
   approval_denied: 'An approver denied it.',
   approval_expired: 'No approver answered in time.',
-  approval_void: 'The approved state changed before the request was sent.',
+  approval_void: 'The approval became invalid, because the target changed before the request was sent.',
   ambiguous: 'The request is malformed or ambiguous.',
   not_ready: 'The gateway had no configuration yet.',
   rate_limit: 'The agent exceeded its rate limit, or had too many held requests.',
