@@ -43,7 +43,7 @@ export const approvals: Command = {
     'approvals revoke GRANT',
   ],
   details:
-    'Each approver answers a request once. The request is sent when every required group has approved (MISSING lists the rest),\nand refused at the first denial. Pending approvals expire. withdraw takes back an approval that no gateway has used yet.\nwatch prints complete cards with headers and body.\nWith --for, approve also makes a grant: it approves later requests of the agent with the same action that the\nsame rules hold. grants lists the grants, and revoke ends one.',
+    'Each approver answers a request once. The request is sent when every required group has approved (MISSING lists the rest),\nand refused at the first denial. Pending approvals expire. withdraw takes back an approval that no gateway has used yet.\nwatch prints complete cards with headers and body.\nWith --for, approve also makes a grant: it approves later requests of the agent with the same action, if they\nare held by the same rules. grants lists the grants, and revoke ends one.',
   maxArguments: 2,
   options: {
     all: { type: 'boolean', help: 'include answered and expired approvals' },

@@ -140,7 +140,7 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
         ? ''
         : ` as ${account.name} (Chaperone runs as root, and must be permitted to change to this user)`
     throw new ChaperoneError('conflict', {
-      detail: `The embedded PostgreSQL could not be started${identity}: ${String(cause)}. Alternatively set DATABASE_URL.`,
+      detail: `The embedded PostgreSQL could not be started${identity}: ${String(cause)}. Correct the cause, or set DATABASE_URL to your own PostgreSQL.`,
       cause,
     })
   } finally {

@@ -42,7 +42,7 @@ export function GrantForm({ card, onAnswered }: Props) {
     <Stack gap="md">
       <Text size="sm" component="div">
         Approves {card.access_request === true ? '' : 'this request, and '}later requests of{' '}
-        <UntrustedText text={card.agent} /> with {card.action_type} that the same rules hold
+        <UntrustedText text={card.agent} /> with {card.action_type} that are held by the same rules
         {isForAnyTarget ? ', on any target, because the agent asked for none' : ''}. Denials, kill switches
         and other rules stay in force.
       </Text>
