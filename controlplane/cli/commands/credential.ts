@@ -60,8 +60,8 @@ export const credential: Command = {
   ],
   details:
     'NAME is the name in credential.vault of a manifest, or the name of a connector. test and rotate also accept the\n' +
-    'environment variable, file or command that a manifest names. set reads the secret from the terminal without echo, or from standard input, never from an\n' +
-    'argument. The control plane stores the secret encrypted; agents never receive it.',
+    'environment variable, file or command that a manifest names. set reads the secret from the terminal without\n' +
+    'echo, or from standard input, never from an argument. The control plane stores the secret encrypted; agents never receive it.',
   maxArguments: 2,
   options: {},
   examples: [
