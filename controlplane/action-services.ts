@@ -65,8 +65,8 @@ export async function createActionServices(deps: ActionServicesDeps) {
   const rules = createActionRules(base)
   const killChecks = createActionKillChecks({ ...base, rules })
   const failures = createRateWindow(FAILURES_PER_MINUTE, deps.clock.monotonicMs)
-  const onFailed = (error: unknown) =>
-    log.error({ err: error }, 'action could not be evaluated and is denied')
+  const onFailed = (error: unknown, agent: string) =>
+    log.error({ err: error, agent }, 'the action of an agent could not be evaluated, so it is denied')
   const relay = await OrderRelay.start(deps)
   const upkeep = new ActionUpkeep(deps)
   return {

@@ -31,13 +31,13 @@ export const CONFIG_VARIABLES = {
   HTTPS_PROXY: {
     fallback: 'none',
     meaning:
-      'HTTP proxy for calls to https addresses of the identity provider, chat, webhooks and `RECORD_EXPORT_URL`; never for the API server, the database or loopback. The proxy resolves the names, so its rules replace the check of their addresses',
+      'HTTP proxy for calls to https addresses of the identity provider, chat, webhooks and `RECORD_EXPORT_URL`; never for the API server, the database or loopback. The proxy resolves the host names, so the control plane does not check their addresses: the proxy must refuse internal addresses itself',
   },
   HTTP_PROXY: { fallback: 'none', meaning: 'HTTP proxy for the same calls to http addresses' },
   NO_PROXY: {
     fallback: 'none',
     meaning:
-      'Hosts that are called directly, separated by commas: names, suffixes, addresses, ranges, or `*`',
+      'Hosts that are called without the proxy, separated by commas: names, suffixes, addresses, ranges, or `*`',
   },
   DATABASE_CA_FILE: {
     fallback: 'public roots, with `sslmode` in the URL',
@@ -52,7 +52,7 @@ export const CONFIG_VARIABLES = {
   DATABASE_POOL_SIZE: {
     fallback: '`10`',
     meaning:
-      'Database connections for requests, 4 to 200; five more listen for changes. The sum over all replicas stays below `max_connections` of the server',
+      'Database connections for requests, 4 to 200; five more listen for changes. The sum over all replicas must stay below `max_connections` of the server',
   },
   MASTER_KEY_FILE: {
     fallback: 'required',
@@ -97,7 +97,7 @@ export const CONFIG_VARIABLES = {
   RECORD_EXPORT_URL: {
     fallback: 'none: records stay in the database only',
     meaning:
-      'Address of OTLP logs over HTTP, with its path, such as `http://collector:4318/v1/logs`: every record of a request is sent there ([production.md](production.md#export-of-records))',
+      'URL to which every record of a request is sent as OTLP logs over HTTP, with its path, such as `http://collector:4318/v1/logs` ([production.md](production.md#export-of-records))',
   },
   RECORD_EXPORT_HEADERS_FILE: {
     fallback: 'none',
@@ -120,11 +120,12 @@ export const CONFIG_VARIABLES = {
   },
   LOCAL_GATEWAY_TOKEN_FILE: {
     fallback: 'no local gateway',
-    meaning: 'File with the enrolment token of the gateway `default/local`',
+    meaning: 'File with the token with which the gateway `default/local` registers at the control plane',
   },
   OPERATOR_TOKEN_FILE: {
     fallback: 'no operator',
-    meaning: 'File with the token of the operator or of the manifests watcher',
+    meaning:
+      'File with the token with which the operator, or the process of `chaperone up` that reads manifests, signs in to the control plane',
   },
   OPERATOR_SERVICE_ACCOUNT: {
     fallback: 'none',
@@ -134,7 +135,7 @@ export const CONFIG_VARIABLES = {
   ADMIN_TOKEN_OBJECT: {
     fallback: 'none',
     meaning:
-      'In a cluster: `<namespace>/<name>` of the Secret that holds the admin token. Once a user with the role admin has signed in, the token only activates the kill switch, except until the time in the entry `break-glass-until` of the Secret; needs the right to `get` the Secret',
+      'In a cluster: `<namespace>/<name>` of the Secret that holds the admin token. Once a user with the role admin has signed in, the token only activates the kill switch, except until the time in the key `break-glass-until` of the Secret, which `kubectl chaperone break-glass` sets. The control plane needs the right to `get` this Secret',
   },
   OWNER_LINK_OBJECT: {
     fallback: 'none',
@@ -151,7 +152,8 @@ export const CONFIG_VARIABLES = {
   },
   KUBE_TOKEN_FILE: {
     fallback: '`/var/run/secrets/kubernetes.io/serviceaccount/token`',
-    meaning: 'File with the token for the Kubernetes API; needs the right to create `tokenreviews`',
+    meaning:
+      'File with the token for the Kubernetes API; its ServiceAccount needs the right to create `tokenreviews`',
   },
   KUBERNETES_SERVICE_HOST: { fallback: 'set by the kubelet', meaning: 'Host of the Kubernetes API' },
   KUBERNETES_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of the Kubernetes API' },
@@ -162,12 +164,13 @@ export const CONFIG_VARIABLES = {
   },
   NOTIFY_ALLOW_CIDRS: {
     fallback: 'none',
-    meaning: 'Private ranges that notifications may be sent to, separated by commas',
+    meaning:
+      'Private address ranges, separated by commas, to which notifications may be sent; notifications to other private addresses are refused',
   },
   TOKEN_ENDPOINT_ALLOW_CIDRS: {
     fallback: 'none',
     meaning:
-      'In a cluster: private ranges in which addresses of `credential.oauth2` and `credential.githubApp` of Connectors may be, separated by commas',
+      'In a cluster: private address ranges, separated by commas, in which the token endpoints of Connectors (`credential.oauth2`, `credential.githubApp`) may be; others at private addresses are refused',
   },
   LOCAL_CREDENTIALS: {
     fallback: 'off; `chaperone up` sets `on`',
@@ -182,17 +185,17 @@ export const CONFIG_VARIABLES = {
   CODEHOST_PAT_NAMESPACES: {
     fallback: 'none',
     meaning:
-      'In a cluster: namespaces, separated by commas, whose Gateways and Connectors may use the setting `codehost_pat`',
+      'In a cluster: namespaces, separated by commas, whose Gateways and Connectors may use the access token of the code host that is stored on the page Settings (`codehost_pat`)',
   },
   CLI_COMMAND: {
     fallback: '`chaperone`; `chaperone up` sets its own',
     meaning:
-      'Command line of this installation in the texts of the dashboard, such as `./scripts/chaperone.sh` in a checkout',
+      'Command that the dashboard shows in its instructions, such as `./scripts/chaperone.sh` in a checkout',
   },
   DASHBOARD_EDITING: {
     fallback: '`rows`',
     meaning:
-      '`yaml`: Gateways, Connectors, Permissions and Policies are changed by manifests only; pages and API refuse edits with 409 and the manifest to commit. `rows`: pages and API store edits',
+      '`yaml`: Gateways, Connectors, Permissions and Policies are changed by manifests only; pages and API refuse edits with 409 and the manifest to commit. `rows`: pages and API store edits in the database',
   },
   PLATFORM_NAMESPACES: {
     fallback: 'none',
@@ -202,7 +205,7 @@ export const CONFIG_VARIABLES = {
   OIDC_ISSUER: {
     fallback: 'sign-in by password only',
     meaning:
-      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([users.md](users.md)); its client has the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback`',
+      'Issuer of the OpenID Connect provider, exactly as its discovery document names it ([users.md](users.md)); register the redirect URI `<PUBLIC_URL>/api/auth/oidc/callback` for its client',
   },
   OIDC_CLIENT_ID: { fallback: 'required beside `OIDC_ISSUER`', meaning: 'Id of the client at the provider' },
   OIDC_CLIENT_SECRET_FILE: {
@@ -212,7 +215,7 @@ export const CONFIG_VARIABLES = {
   OIDC_SCOPES: {
     fallback: '`openid profile email`',
     meaning:
-      'Scopes, separated by spaces; `offline_access` is added where the provider lists it. Some providers need `groups`',
+      'Scopes, separated by spaces; `offline_access` is added where the provider lists it. Add `groups` if the provider lists the groups of a user only with this scope',
   },
   OIDC_GROUPS_CLAIM: { fallback: '`groups`', meaning: 'The claim that lists the groups of a user' },
   OIDC_GROUPS: {
@@ -229,7 +232,7 @@ export const CONFIG_VARIABLES = {
   GATEWAY_FLOORS: {
     fallback: 'none',
     meaning:
-      'In a cluster: minimum strictness of Gateways outside of the platform namespaces, as JSON (`{"enforcementLevel": "full_enforce"}`)',
+      'In a cluster: least strict settings that Gateways outside of the platform namespaces may have, as JSON (`{"enforcementLevel": "full_enforce"}`)',
   },
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',

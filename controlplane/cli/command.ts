@@ -56,7 +56,7 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   data: {
     type: 'string',
     value: 'DIR',
-    help: 'data folder (default: CHAPERONE_DATA, the nearest trusted .chaperone in this or a parent folder, ~/.local/state/chaperone/data)',
+    help: 'data folder (default: CHAPERONE_DATA, else the nearest trusted .chaperone in this or a parent folder, else ~/.local/state/chaperone/data)',
   },
   json: { type: 'boolean', help: 'machine-readable output' },
   help: { type: 'boolean', short: 'h', help: 'print this text' },

@@ -79,7 +79,7 @@ export function createKeyring(given: Buffer | MasterKeys): RotatingKeyring {
     reload(keys) {
       if (!keys.root.equals(file.root))
         throw new Error(
-          'The first key of the master key file has changed. Restore the former file, and add new keys at its end.',
+          'The first key of the master key file has changed, but the certificate authorities are derived from it. Restore the former file, and add new keys at its end.',
         )
       file = keys
       keyIds = idsOf(keys)

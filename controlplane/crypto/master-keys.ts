@@ -29,7 +29,9 @@ export function parseMasterKeys(text: string, origin: string): MasterKeys {
   const keys = ROOT.test(first) ? added : [root, ...added]
   const [oldest, ...later] = keys
   if (oldest === undefined)
-    throw new Error(`${origin} has a root, but no master key. Use a complete copy of the file`)
+    throw new Error(
+      `${origin} has the line "root" but no line with a master key. Use a complete copy of the file`,
+    )
   return { root, keys: [oldest, ...later] }
 }
 

@@ -8,7 +8,7 @@ export async function readSecretFile(path: string, setting: string): Promise<str
     throw new Error(`${setting}: cannot read ${path} (${error.code}). Create the file or change the setting.`)
   })
   if (text.trim() === '')
-    throw new Error(`${setting}: ${path} is empty. Write the secret to the file or delete it.`)
+    throw new Error(`${setting}: ${path} is empty. Write the secret to the file, or delete the file.`)
   return text.trim()
 }
 

@@ -132,7 +132,7 @@ describe.skipIf(!hasCommand('pgbouncer', PGBOUNCER_PATH))('behind PgBouncer in t
         },
         {
           ...{ name: 'notifications', state: 'ok' },
-          found: 'no channel is configured; approvers use the page',
+          found: 'no channel is configured, so approvers see held requests only on the page Approvals',
         },
       ])
       await eventually('the log names the setting', () =>

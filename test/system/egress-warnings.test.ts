@@ -68,7 +68,7 @@ test('the gateway names entries of allowedHosts that agents used with another po
   const doctor = await laptop.cli(['doctor'])
   expect(doctor.stdout).toContain('Agents requested listed.example:8443, but')
   expect(doctor.stdout).toContain(
-    'warning  refused host a.wild.example: requested by dev, but no connector owns the host\n         -> add a Connector with this domain, or add it to spec.egress.allowedHosts of Gateway default/local',
+    'warning  refused host a.wild.example: requested by dev, and refused because no connector owns the host\n         -> add a Connector with this domain, or add it to spec.egress.allowedHosts of Gateway default/local',
   )
   expect(doctor.stdout).toContain('refused host listed.example:8443')
   expect(doctor.stdout).toContain('refused host other.example:22')

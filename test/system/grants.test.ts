@@ -60,7 +60,7 @@ test('an approver makes, reads and revokes a grant with the command line, whose 
   expect(await chaperone('grants')).toBe('No grants.\n')
   const held = merge(7)
   const id = await pending()
-  expect(await chaperone('approve', id, '--for', '2h')).toContain('Give --for one of 15m, 1h, today')
+  expect(await chaperone('approve', id, '--for', '2h')).toContain('--for must be one of 15m, 1h, today')
   expect(await chaperone('approve', id, '--for', '1h', '--parameter', 'nope')).toContain(
     'no parameter nope that a grant can compare. It has repo, owner, number, commit_title',
   )

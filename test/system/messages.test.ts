@@ -118,7 +118,7 @@ describe('a manifest with a mistake', () => {
       expect(vendors.recorder.seen.length).toBe(before + 1)
       const status = await cli(['status'])
       expect(status.code).toBe(1)
-      expect(status.stdout).toContain('not all are in force as written')
+      expect(status.stdout).toContain('some are not in force as written')
       const doctor = await cli(['doctor'])
       expect(doctor.stdout).toMatch(/PROBLEM {2}manifests: vendors\.yaml:\d+/)
       expect(doctor.code).toBe(1)
@@ -328,7 +328,7 @@ describe('the command line', () => {
       stderr: expect.stringContaining('No agent, connector or gateway is called agent:nobdy'),
     })
     expect(on.stdout).toMatch(
-      /^Kill switch active, but without effect so far: nothing that exists has the scope agent:nobdy\.\n[\s\S]*agent:nobdy/,
+      /^Kill switch active, but without effect so far: nothing matches the scope agent:nobdy\.\n[\s\S]*agent:nobdy/,
     )
     expect(on.stdout).not.toContain('0 of 0')
     expect(await cli(['kill', 'off', '--scope', 'agent:nobdy'])).toMatchObject({ code: 0, stderr: '' })
@@ -338,7 +338,7 @@ describe('the command line', () => {
       stderr: expect.stringContaining('No running pod or its claim is called claim:none'),
     })
     expect(claim.stdout).toMatch(
-      /^Kill switch active, but without effect so far: nothing that exists has the scope claim:none/,
+      /^Kill switch active, but without effect so far: nothing matches the scope claim:none/,
     )
     await cli(['kill', 'off', '--scope', 'claim:none'])
   })

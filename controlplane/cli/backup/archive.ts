@@ -98,5 +98,8 @@ function unreadable(file: string, cause: unknown): unknown {
     : cause instanceof Error
       ? cause.message
       : String(cause)
-  return new ChaperoneError('conflict', { detail: `${file} cannot be read as a backup (${why}).`, cause })
+  return new ChaperoneError('conflict', {
+    detail: `${file} cannot be read as a backup (${why}). Give a complete file that chaperone backup wrote.`,
+    cause,
+  })
 }

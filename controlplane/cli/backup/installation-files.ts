@@ -42,7 +42,7 @@ export function restoreFile(folder: DataFolder, { path, mode, base64 }: FileLine
   const file = resolve(folder.root, path)
   if (!file.startsWith(folder.root + sep)) {
     throw new ChaperoneError('conflict', {
-      detail: `The backup contains ${path}, which is outside the data folder. The backup may have been manipulated.`,
+      detail: `The backup contains ${path}, which is outside the data folder. The backup may have been manipulated, so nothing was restored. Use another backup.`,
     })
   }
   const isPrivate = [folder.keys, folder.manifests].some((dir) => file.startsWith(dir + sep))

@@ -94,7 +94,7 @@ function missingKey(file: string, missing: readonly string[], given: NamedKeys |
 
 function otherRoot(file: string, wanted: string, given: string): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: `The certificate authorities of ${file} are derived from key ${wanted}, but the first given key is ${given}. Nothing was changed.\nGive the whole file keys/master.key of the original installation, with its line root.`,
+    detail: `The certificate authorities of ${file} are derived from key ${wanted}, but the first given key is ${given}. Nothing was changed.\nGive the whole file keys/master.key of the original installation, including its line "root".`,
   })
 }
 

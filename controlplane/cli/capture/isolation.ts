@@ -148,7 +148,7 @@ export function maskedPaths(
 function socketsIn(folders: readonly string[], names: readonly string[]): readonly string[] {
   if (folders.length * names.length > MAX_ENTRIES) {
     throw new ChaperoneError('conflict', {
-      detail: `The captured command must not reach the Unix sockets of other programs. ${names.length} of these sockets have a relative path, which are too many to find. List them with \`ss -xl\` (addresses without a leading / or @), stop their programs, and start the command again.`,
+      detail: `The captured command must not reach the Unix sockets of other programs, but ${names.length} of these sockets have a relative path, which are too many to find and mask. List them with \`ss -xl\` (addresses without a leading / or @), stop their programs, and start the command again.`,
     })
   }
   return folders.flatMap((folder) => names.map((name) => join(folder, name)).filter(isSocket))

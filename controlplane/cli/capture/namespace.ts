@@ -41,7 +41,7 @@ export function assertCaptureSupported(
 ): void {
   if (platform !== 'linux') {
     throw conflict(
-      'Capture requires network namespaces, which only Linux has. Without --capture the command is governed through proxy variables.',
+      'Capture requires network namespaces, which only Linux has. Run the command without --capture; then clients that use the proxy variables are governed.',
     )
   }
   const missing = Object.entries(TOOLS).filter(([tool]) => !isInstalled(tool, env))

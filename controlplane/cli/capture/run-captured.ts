@@ -171,6 +171,6 @@ function noSocket(path: string): ChaperoneError {
   const why =
     path.length > 100
       ? `The path ${path} is too long for a Unix socket. Choose a data folder with a shorter path (--data).`
-      : `${path} does not exist. Restart Chaperone with this version (chaperone up), and see chaperone logs.`
+      : `${path} does not exist. Restart Chaperone with this version: chaperone up. If the error remains, see: chaperone logs gateway`
   return new ChaperoneError('conflict', { detail: `The gateway's capture socket is not available. ${why}` })
 }

@@ -52,7 +52,7 @@ export function seccompCommand(architecture: string = process.arch): readonly st
   const machine = MACHINES[architecture]
   if (machine === undefined) {
     throw new ChaperoneError('conflict', {
-      detail: `Capture does not support ${architecture}. Without --capture the command is governed through proxy variables.`,
+      detail: `Capture does not support ${architecture} processors. Run the command without --capture; then clients that use the proxy variables are governed.`,
     })
   }
   const filter = machine.abis.flatMap(sectionOf)

@@ -78,7 +78,7 @@ export async function registerAgent(
   )
   if (answer.status !== 200) {
     throw new ChaperoneError('conflict', {
-      detail: `The gateway did not open a port for agent ${name}: ${String(answer.body['message'] ?? answer.body['error'])}`,
+      detail: `The gateway did not open a port for agent ${name}, so requests of the agent cannot reach the gateway: ${String(answer.body['message'] ?? answer.body['error'])}`,
     })
   }
   return { name, proxy_url: Registered.parse(answer.body).proxy_url }

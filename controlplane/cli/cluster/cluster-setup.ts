@@ -40,7 +40,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (namespace === '' || kube === null) {
     throw new ChaperoneError('validation', {
       detail:
-        'cluster-setup requires the environment of a pod. Set POD_NAMESPACE, and KUBE_API_URL if the kubelet does not set the address of the API server.',
+        'cluster-setup does not know its namespace or the address of the API server, because it does not run in a pod of the chart. Set POD_NAMESPACE, and outside of a pod also KUBE_API_URL.',
     })
   }
   const secret = text(invocation, 'secret') ?? 'chaperone-keys'
@@ -88,7 +88,7 @@ function readMasterKeys(secret: unknown, name: string): MasterKeys {
   const missing = KEYS.filter((key) => (data[key] ?? '') === '')
   if (missing.length > 0) {
     throw new ChaperoneError('conflict', {
-      detail: `Secret ${name} has no ${missing.join(', ')}. Add the missing entries, or delete the Secret if the installation has no data.`,
+      detail: `Secret ${name} has no ${missing.join(', ')}. Add the missing keys to the Secret. If the installation has no data, delete the Secret and run cluster-setup again, which creates the Secret.`,
     })
   }
   return parseMasterKeys(Buffer.from(data['master.key'] ?? '', 'base64').toString('utf8'), `Secret ${name}`)

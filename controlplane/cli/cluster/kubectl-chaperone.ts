@@ -27,9 +27,9 @@ const HELP = `kubectl chaperone COMMAND
   doctor POD [-n NAMESPACE]      diagnose a pod: whether it is governed, its Gateway, sidecar and clients
   owner-link                     create a link with which the first owner registers; valid once, within an hour
   keys status|rotate             show the master key by its id, or replace it
-  break-glass --for 1h           open the owner's token for a time, for emergencies; --for 0 closes it
+  break-glass --for 1h           make the owner's token valid for a time, in an emergency; --for 0 ends this
   inject -f FILE                 print a pod as the injector would change it, or every conflicting field
-  migrate FILE|DIR               rewrite former spellings of fields in manifests: --check, --stdout
+  migrate FILE|DIR               replace outdated fields in manifests: --check, --stdout
 
   --context, --kubeconfig        options of kubectl
   --system-namespace NAME        namespace of the chart (default chaperone-system)

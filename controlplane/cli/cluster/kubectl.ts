@@ -58,7 +58,7 @@ export function createKubectl(globals: readonly string[], env: NodeJS.ProcessEnv
           if (found !== undefined) resolve(Number(found))
         })
         child.once('exit', async () => {
-          const detail = `Service ${namespace}/${service} is unreachable: ${(await complaint).trim()}`
+          const detail = `Service ${namespace}/${service} is unreachable (${(await complaint).trim()}). Check that its pods are ready: kubectl get pods -n ${namespace}`
           reject(new ChaperoneError('not_ready', { detail }))
         })
       })

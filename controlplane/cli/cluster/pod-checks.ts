@@ -49,14 +49,14 @@ function layerCheck(layer: string | undefined, { initContainerStatuses }: Status
   if (isCaptured)
     return warning(
       'layer',
-      'not proven: the sidecar has to verify the capture of the traffic before the agent starts',
+      'not proven: the sidecar has not verified yet that the traffic of the pod is redirected to it; the agent starts only after that',
       'see the lines rules and sidecar',
     )
   if (layer === LAYERS.isolated)
     return warning(
       'layer',
       'Isolated by NetworkPolicy: programs that ignore the proxy variables reach the same addresses as the sidecar, ungoverned',
-      'set spec.interception: transparent in the Gateway where the runtime admits it, then restart the workload',
+      'if the container runtime of the pod supports it, set spec.interception: transparent in the Gateway, then restart the workload',
     )
   return warning(
     'layer',
@@ -72,7 +72,8 @@ function layerCheck(layer: string | undefined, { initContainerStatuses }: Status
 function setuidChecks({ metadata }: DiagnosedPod): readonly Check[] {
   const found = metadata.annotations['chaperone.dev/bypass-possible']
   if (found === undefined) return []
-  const remedy = 'set runAsUser in its securityContext, and do not add the capabilities again'
+  const remedy =
+    'set runAsUser in the securityContext of the container; added capabilities do not help, because the injector drops them'
   return [warning('user', `a container changes its user, which fails in a governed pod: ${found}`, remedy)]
 }
 
@@ -104,7 +105,13 @@ function sidecarChecks({ pod, sidecarImage, readiness }: PodFacts, isCaptured: b
   const logs = `kubectl logs ${metadata.name} -n ${metadata.namespace} -c`
   const restart = 'restart the workload: kubectl rollout restart'
   if (proxy === undefined)
-    return [problem('sidecar', 'the pod is labelled as injected but has no sidecar', restart)]
+    return [
+      problem(
+        'sidecar',
+        'the pod is labelled as injected but has no sidecar, so it is not governed as intended',
+        restart,
+      ),
+    ]
   return [
     ...(isCaptured ? [rulesCheck(status, `${logs} ${RULES}`)] : []),
     proxyCheck(status, readiness, `${logs} ${PROXY}`),
@@ -123,10 +130,14 @@ function rulesCheck({ initContainerStatuses }: Status, logs: string): Check {
   const reason = message.trim() === '' ? '' : `: ${message.trim()}`
   if (exitCode === 0) return ok('rules', 'set')
   if (exitCode === undefined)
-    return warning('rules', 'not set yet; the containers of the pod start afterwards', logs)
+    return warning(
+      'rules',
+      'the rules that redirect the traffic to the sidecar are not set yet; the containers of the pod start only after that',
+      logs,
+    )
   return problem(
     'rules',
-    `could not be set (exit code ${exitCode}), so the agent does not start${reason}`,
+    `the rules that redirect the traffic could not be set (exit code ${exitCode}), so the agent does not start${reason}`,
     logs,
   )
 }
@@ -154,35 +165,45 @@ const SETUID =
 
 /** For each program, the HTTP clients that work under capture and the clients that fail. */
 const CLIENTS: Readonly<Record<string, Known>> = {
-  node: { works: 'fetch, https and every SDK on them (NODE_EXTRA_CA_CERTS)' },
+  node: { works: 'governed: fetch, https and every SDK that uses them (NODE_EXTRA_CA_CERTS)' },
   python3: {
-    works: 'requests (REQUESTS_CA_BUNDLE); httpx, urllib, aiohttp and SDKs on them (SSL_CERT_FILE); gRPC',
+    works:
+      'governed: requests (REQUESTS_CA_BUNDLE); httpx, urllib, aiohttp and SDKs that use them (SSL_CERT_FILE); gRPC',
     fails: ['stripe', NO_TRUST, "stripe.ca_bundle_path = os.environ['SSL_CERT_FILE']"],
   },
   java: {
-    works: 'HttpClient (JAVA_TOOL_OPTIONS)',
+    works: 'governed: HttpClient (JAVA_TOOL_OPTIONS)',
     fails: ['a program with its own SSLContext', NO_TRUST, 'use SSLContext.getDefault()'],
   },
-  go: { works: 'net/http (SSL_CERT_FILE)' },
-  curl: { works: 'CURL_CA_BUNDLE' },
+  go: { works: 'governed: net/http (SSL_CERT_FILE)' },
+  curl: { works: 'governed (CURL_CA_BUNDLE)' },
   git: {
-    works: 'over HTTPS (GIT_SSL_CAINFO)',
+    works: 'governed over HTTPS (GIT_SSL_CAINFO)',
     fails: [
       'git over ssh',
       'no Connector supports SSH',
       'git config --global url."https://github.com/".insteadOf git@github.com:',
     ],
   },
-  wget: { works: 'WGETRC' },
-  gh: { works: 'SSL_CERT_FILE' },
-  deno: { works: 'DENO_CERT' },
-  cargo: { works: 'CARGO_HTTP_CAINFO' },
+  wget: { works: 'governed (WGETRC)' },
+  gh: { works: 'governed (SSL_CERT_FILE)' },
+  deno: { works: 'governed (DENO_CERT)' },
+  cargo: { works: 'governed (CARGO_HTTP_CAINFO)' },
   chromium: { works: '', fails: ['chromium', NO_TRUST, PASSTHROUGH] },
   'google-chrome': { works: '', fails: ['google-chrome', NO_TRUST, PASSTHROUGH] },
   firefox: { works: '', fails: ['firefox', NO_TRUST, PASSTHROUGH] },
-  gosu: { works: '', fails: ['gosu', SETUID, 'runAsUser of the container instead'] },
-  'su-exec': { works: '', fails: ['su-exec', SETUID, 'runAsUser of the container instead'] },
-  sudo: { works: '', fails: ['sudo', SETUID, 'runAsUser of the container instead'] },
+  gosu: {
+    works: '',
+    fails: ['gosu', SETUID, 'set runAsUser in the securityContext of the container instead'],
+  },
+  'su-exec': {
+    works: '',
+    fails: ['su-exec', SETUID, 'set runAsUser in the securityContext of the container instead'],
+  },
+  sudo: {
+    works: '',
+    fails: ['sudo', SETUID, 'set runAsUser in the securityContext of the container instead'],
+  },
 }
 /** For each program, the HTTP clients that ignore proxy variables and therefore bypass a sidecar without capture. */
 const IGNORES_PROXY: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
@@ -197,7 +218,10 @@ function clientChecks(
 ): readonly Check[] {
   if (programs === null)
     return [
-      ok(container, 'its programs could not be listed: the image has no shell, or you have no right to exec'),
+      ok(
+        container,
+        'not checked: its programs could not be listed, because the image has no shell or you have no right to exec',
+      ),
     ]
   return programs.flatMap((program) => {
     const { works, fails } = CLIENTS[program] ?? { works: 'unknown' }
@@ -210,7 +234,7 @@ function clientChecks(
         : [
             warning(
               `${container}: ${around[0]}`,
-              'ignores the variables, and bypasses the sidecar',
+              'ignores the proxy variables, so its requests bypass the sidecar',
               around[1],
             ),
           ]),

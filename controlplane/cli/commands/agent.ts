@@ -44,7 +44,7 @@ export const agent: Command = {
       type: 'string',
       value: 'NAME',
       multiple: true,
-      help: 'capability, for example audit:read, org:kill_switch, agents:register',
+      help: 'right of the agent in the API: audit:read, org:kill_switch, agents:register; repeat for several',
     },
   },
   examples: [

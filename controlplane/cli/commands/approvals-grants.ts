@@ -23,7 +23,10 @@ export function grantOf(command: Command, invocation: Invocation, verb: string):
   const isAnyTarget = flag(invocation, 'any-target')
   if (duration === undefined) {
     if (uses === undefined && parameters.length === 0 && !isAnyTarget) return undefined
-    throw usageError(command, '--uses, --any-target and --parameter are options of a grant. Add --for.')
+    throw usageError(
+      command,
+      '--uses, --any-target and --parameter apply only to the approval of later requests. Add --for, such as --for 1h.',
+    )
   }
   if (verb !== 'approve') throw usageError(command, '--for can be used only with approve.')
   const parsed = GrantBody.safeParse({
@@ -35,7 +38,7 @@ export function grantOf(command: Command, invocation: Invocation, verb: string):
   if (parsed.success) return parsed.data
   throw usageError(
     command,
-    `Give --for one of ${GRANT_DURATIONS.join(', ')}, and --uses a number from 1 to ${MAX_GRANT_USES}.`,
+    `--for must be one of ${GRANT_DURATIONS.join(', ')}, and --uses a number from 1 to ${MAX_GRANT_USES}.`,
   )
 }
 

@@ -43,23 +43,30 @@ export const approvals: Command = {
     'approvals revoke GRANT',
   ],
   details:
-    'Each approver answers a request once. The request is sent when every required group has approved (MISSING lists the rest),\nand refused at the first denial. Pending approvals expire. withdraw takes back an approval that no gateway has used yet.\nwatch prints complete cards with headers and body.\nWith --for, approve also makes a grant: it approves later requests of the agent with the same action that the\nsame rules hold. grants lists the grants, and revoke ends one.',
+    'Each approver answers a request once. The request is sent when every required group has approved (MISSING lists the rest),\nand refused at the first denial. Pending approvals expire. withdraw takes back an approval that no gateway has used yet.\nwatch prints complete cards with headers and body.\nWith --for, approve also makes a grant: it approves later requests of the agent with the same action, if they\nare held by the same rules. grants lists the grants, and revoke ends one.',
   maxArguments: 2,
   options: {
     all: { type: 'boolean', help: 'include answered and expired approvals' },
     note: { type: 'string', value: 'TEXT', help: 'note for the audit log' },
-    for: { type: 'string', value: 'TIME', help: 'grant later requests for 15m, 1h or today (UTC)' },
+    for: {
+      type: 'string',
+      value: 'TIME',
+      help: 'also approve later requests, for 15m, 1h or until midnight UTC (today)',
+    },
     uses: {
       type: 'string',
       value: 'N',
       help: 'later requests that the grant approves (default 10, at most 100)',
     },
-    'any-target': { type: 'boolean', help: 'grant any target, not only that of the request' },
+    'any-target': {
+      type: 'boolean',
+      help: 'approve later requests on any target, not only on that of the request',
+    },
     parameter: {
       type: 'string',
       value: 'NAME',
       multiple: true,
-      help: 'parameter whose value must stay the same',
+      help: 'parameter that must have the same value in later requests; repeat for several',
     },
   },
   examples: [
@@ -111,7 +118,7 @@ async function withdraw(invocation: Invocation, api: ApiClient, id: string): Pro
   const reply = WithdrawReply.parse(await api.call('DELETE', `${PATH}?id=${encodeURIComponent(id)}`))
   const line =
     reply.status === 'pending'
-      ? `${id} is pending: your answer no longer counts.`
+      ? `Your answer is withdrawn. ${id} is pending, and needs an answer again.`
       : `${id} is ${reply.status}. The approval no longer lets a request pass.`
   invocation.terminal.print(flag(invocation, 'json') ? JSON.stringify(reply) : line)
   return EXIT.ok

@@ -26,7 +26,7 @@ export const audit: Command = {
     ['chaperone audit export > audit.csv', 'export all events'],
     [
       'chaperone audit export --type approval.responded --from 2026-11-01',
-      'export the answers to held requests since a day',
+      'export the answers to held requests since 1 November 2026',
     ],
   ],
   run,

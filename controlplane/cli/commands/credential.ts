@@ -59,13 +59,16 @@ export const credential: Command = {
     'credential rm NAME',
   ],
   details:
-    'NAME is a name in credential.vault of a manifest, or a connector. test and rotate also accept the variable, file or\n' +
-    'command that a manifest names. set reads the secret from the terminal without echo, or from standard input, never from an\n' +
-    'argument. The control plane stores the secret encrypted; agents never receive it.',
+    'NAME is the name in credential.vault of a manifest, or the name of a connector. test and rotate also accept the\n' +
+    'environment variable, file or command that a manifest names. set reads the secret from the terminal without\n' +
+    'echo, or from standard input, never from an argument. The control plane stores the secret encrypted; agents never receive it.',
   maxArguments: 2,
   options: {},
   examples: [
-    ['chaperone credential set codehost', 'type the token; requests to GitHub leave with it within a second'],
+    [
+      'chaperone credential set codehost',
+      'type the token; within a second, requests to GitHub are sent with it',
+    ],
     ['gh auth token | chaperone credential set codehost', 'take the token of another program'],
     [
       'chaperone credential test codehost',

@@ -121,7 +121,7 @@ async function run(invocation: Invocation): Promise<number> {
   const missing = rows.filter((row) => credentialOf(row) === 'missing').map(({ name }) => name)
   if (missing.length > 0)
     warn(
-      `Connectors without a credential: ${missing.join(', ')}. Their allowed requests are refused too. See: chaperone doctor`,
+      `Connectors without a credential: ${missing.join(', ')}. Requests to them are refused, even if the rules allow them. See: chaperone doctor`,
     )
   return kind.list === 'objects' ? manifestVerdict(answer, invocation) : EXIT.ok
 }

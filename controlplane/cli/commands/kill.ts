@@ -127,15 +127,13 @@ type Toggled = { readonly active: boolean; readonly scope: string | undefined; r
 
 function outcome(state: KillState, { active, scope, elapsedMs }: Toggled): readonly string[] {
   if (active && state.nearest !== undefined)
-    return [
-      `Kill switch active, but without effect so far: nothing that exists has the scope ${scope ?? 'all'}.`,
-    ]
+    return [`Kill switch active, but without effect so far: nothing matches the scope ${scope ?? 'all'}.`]
   const line = acknowledgement(state, active, elapsedMs)
   if (active || state.released === undefined) return [line]
   if (state.released.length === 0) return [notSet(scope)]
   return [
     line,
-    `The kill switch with the scope ${scope ?? 'all'} was activated by ${state.released.join(', ')}.`,
+    `The lifted kill switch with the scope ${scope ?? 'all'} had been activated by ${state.released.join(', ')}.`,
   ]
 }
 
@@ -185,9 +183,11 @@ export function hostedLines({ hosted_work: work }: KillState): readonly string[]
   if (work === undefined) return []
   const { pending, cancelled, not_cancelled, omitted, note } = work
   const open = pending === 0 ? '' : `, ${pending} pending (chaperone kill status shows the rest)`
-  const counts = `At providers: ${cancelled.length} cancelled, ${not_cancelled.length} not cancelled${open}`
+  const counts = `Work of agents at providers: ${cancelled.length} cancelled, ${not_cancelled.length} not cancelled${open}`
   return [
-    omitted === 0 ? counts : `${counts}; ${omitted} more in the traffic log (transport system)`,
+    omitted === 0
+      ? counts
+      : `${counts}; ${omitted} more in the traffic log, as records with the transport system`,
     ...cancelled.map(({ agent, kind, id }) => `  cancelled: ${kind} ${id} of ${agent}`),
     ...not_cancelled.map(({ agent, kind, id, detail = '' }) =>
       `  not cancelled: ${kind} ${id} of ${agent}. ${detail}`.trimEnd(),

@@ -143,7 +143,9 @@ async function readGateways(api: ApiClient): Promise<Gateways | null> {
 function gatewayText(gateway: Readonly<Record<string, unknown>>): string {
   const { journal } = Journal.parse(gateway)
   const trouble =
-    journal === undefined || journal.state === 'ok' ? '' : `, journal ${journal.state}: chaperone doctor`
+    journal === undefined || journal.state === 'ok'
+      ? ''
+      : `, journal ${journal.state} (see: chaperone doctor)`
   const version = gateway['snapshot_version'] ?? 'not yet received'
   return `${gateway['status']}, ${gateway['enforcement_level']}, configuration ${version}${trouble}`
 }
@@ -198,7 +200,7 @@ function pendingText(count: number | null): string {
 function manifestLines({ manifest_problems: problems, manifest_warnings: warnings }: Report): string[] {
   if (problems.length > 0)
     return [
-      'manifests      not all are in force as written. Correct these lines:',
+      'manifests      some are not in force as written. Correct these lines:',
       ...problems.map((line) => `  ${line}`),
     ]
   if (warnings.length === 0) return ['manifests      in force']

@@ -42,7 +42,7 @@ export const traffic: Command = {
     instance: {
       type: 'string',
       value: 'NAME',
-      help: 'claim, Sandbox or pod of the agent, as NAMESPACE/NAME',
+      help: 'SandboxClaim, Sandbox or pod that runs the agent, as NAMESPACE/NAME',
     },
     connector: { type: 'string', value: 'TYPE', help: 'connector type, for example codehost' },
     decision: { type: 'string', value: 'D', help: 'ALLOW, HOLD or DENY' },

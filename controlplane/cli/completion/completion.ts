@@ -27,7 +27,7 @@ export function createCompletion(commands: () => Commands): Command {
     examples: [
       [
         'source <(chaperone completion bash)',
-        'complete in this shell; as a line of ~/.bashrc in every shell',
+        'complete commands in this shell; add the line to ~/.bashrc for every shell',
       ],
       ['source <(chaperone completion zsh)', 'the same for zsh, in ~/.zshrc below compinit'],
       ['chaperone completion fish > ~/.config/fish/completions/chaperone.fish', 'complete in fish'],

@@ -19,7 +19,7 @@ export function runAgent(step: 'issue' | 'merge' | 'branch', env: NodeJS.Process
         else
           reject(
             new ChaperoneError('conflict', {
-              detail: `The demo's agent failed: ${stderr.trim() || error.message}`,
+              detail: `The agent of the demo failed, so the demo cannot continue: ${stderr.trim() || error.message}`,
               cause: error,
             }),
           )

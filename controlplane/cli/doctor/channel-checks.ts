@@ -16,7 +16,12 @@ export function channelChecks(list: unknown): Check[] {
   const { channels } = Channels.parse(list)
   const configured = channels.filter(({ state }) => state !== 'off')
   if (configured.length === 0)
-    return [ok('notifications', 'no channel is configured; approvers use the page')]
+    return [
+      ok(
+        'notifications',
+        'no channel is configured, so approvers see held requests only on the page Approvals',
+      ),
+    ]
   return configured.map(({ name, state, last_error: error }) => {
     if (state === 'failing')
       return warning(

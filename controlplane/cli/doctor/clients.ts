@@ -38,10 +38,10 @@ const CLIENTS: readonly Client[] = [
   },
   {
     program: 'java',
-    works: 'governs HttpClient, except for the key of the agent (JAVA_TOOL_OPTIONS)',
+    works: 'governs HttpClient if the program sends the key of the agent to the proxy (JAVA_TOOL_OPTIONS)',
     bypasses: [
       [
-        'clients that do not send the key of the agent',
+        'clients that do not send the key of the agent to the proxy',
         'chaperone run --capture, or an Authenticator with the name and the key in HTTPS_PROXY',
       ],
     ],

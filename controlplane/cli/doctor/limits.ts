@@ -43,7 +43,7 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Program that attaches to other processes',
-    run: 'not protected where the kernel lets users trace their own processes',
+    run: 'not protected if the kernel lets a process trace other processes of the same user; the sysctl kernel.yama.ptrace_scope (1 or higher) limits this',
     captured:
       'protected: the program has its own process namespace and /proc, and inherits no file descriptors',
   },
@@ -66,7 +66,7 @@ export const LIMITS: readonly Limit[] = [
   },
   {
     attacker: 'Program that types into a shared terminal (TIOCSTI)',
-    run: 'not protected where the kernel lets a program type into its terminal (TIOCSTI); set the sysctl dev.tty.legacy_tiocsti to 0',
+    run: 'not protected if the kernel lets a program type into its terminal (TIOCSTI); to prevent this, set the sysctl dev.tty.legacy_tiocsti to 0',
     captured: 'the same',
   },
   {

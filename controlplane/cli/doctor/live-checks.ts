@@ -127,7 +127,7 @@ async function gatewayChecks(invocation: Invocation, api: ApiClient): Promise<Ch
     isBehind
       ? warning(
           'configuration',
-          `version ${applied ?? 'none'} is applied, version ${desired ?? '?'} is the latest`,
+          `version ${applied ?? 'none'} is applied, but version ${desired ?? '?'} is the latest: the newest rules are not in force`,
           'chaperone logs gateway',
         )
       : ok('configuration', `version ${applied} is in force`),
@@ -141,7 +141,7 @@ function stateCheck(state: string): Check {
 }
 
 function egressCheck(found: string): Check {
-  return warning('egress', found, 'spec.egress.allowedHosts in the manifest of the Gateway')
+  return warning('egress', found, 'correct spec.egress.allowedHosts in the manifest of the Gateway')
 }
 
 function journalChecks(state: string, folder: string): Check[] {
@@ -192,7 +192,12 @@ async function connectorChecks(api: ApiClient): Promise<Check[]> {
   const count = connectors.length - bare.length
   const complete =
     count > 0
-      ? [ok('connectors', `${count} of ${connectors.length} are complete${sourcesOf(connectors)}`)]
+      ? [
+          ok(
+            'connectors',
+            `${count} of ${connectors.length} have a credential or need none${sourcesOf(connectors)}`,
+          ),
+        ]
       : []
   const secrets = connectors.map(({ name, type, minted }) => ({ connector: name ?? type, minted }))
   return [

@@ -25,7 +25,7 @@ export function shortLivedSecretChecks(secrets: readonly ConnectorSecret[], nowM
 }
 
 function expiryText(expiresAt: string | null, nowMs: number): string {
-  if (expiresAt === null) return 'is valid while its source does not change'
+  if (expiresAt === null) return 'stays valid until its source changes'
   const leftMs = Date.parse(expiresAt) - nowMs
   return leftMs > 0 ? `expires in ${timeText(leftMs)}` : `expired ${timeText(-leftMs)} ago`
 }

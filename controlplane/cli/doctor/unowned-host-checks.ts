@@ -14,7 +14,7 @@ export async function unownedHostChecks(api: Pick<ApiClient, 'call'>): Promise<r
   if (hosts.length === 0) return [ok('refused hosts', 'every requested host has a connector')]
   return hosts.map(({ host, port, gateway, agents, known, manifests }) => {
     const name = `refused host ${port === 443 ? host : `${host}:${port}`}`
-    const found = `requested by ${agents.join(', ') || 'an unknown agent'}, but no connector owns the host`
+    const found = `requested by ${agents.join(', ') || 'an unknown agent'}, and refused because no connector owns the host`
     if (known !== null) return ok(name, known)
     const list = manifests.egress.includes('tcp:') ? 'spec.egress.tcp' : 'spec.egress.allowedHosts'
     const added = `it to ${list} of Gateway ${gateway}`

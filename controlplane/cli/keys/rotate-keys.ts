@@ -94,7 +94,7 @@ export function progressLine({
 }: KeyStatus): string {
   const newest = keys.at(-1)
   const waiting = replicas.length === 0 ? '' : ` Waiting for replica ${replicas.join(', ')}.`
-  if (sealing !== newest) return `Master key ${newest} does not encrypt yet.${waiting}`
+  if (sealing !== newest) return `Master key ${newest} is not used for encryption yet.${waiting}`
   const left = Object.entries(secrets).reduce((sum, [id, count]) => (id === newest ? sum : sum + count), 0)
   return `Master key ${newest} encrypts new secrets; ${left} stored secrets are still encrypted with a former key.${waiting}`
 }

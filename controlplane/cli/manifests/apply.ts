@@ -107,7 +107,7 @@ async function run(invocation: Invocation): Promise<number> {
   for (const file of files) put(file, manifests)
   const found = await verdicts(api, wanted)
   const isInForce = gateway_url === null || (await waitUntilApplied(api))
-  if (!isInForce) terminal.warn('The gateway has not applied the configuration yet. See: chaperone status')
+  if (!isInForce) terminal.warn('The gateway has not applied the newest rules yet. See: chaperone status')
   return report(invocation, found)
 }
 

@@ -101,7 +101,7 @@ async function remoteWarnings(
   const [problem] = problems
   if (problem !== undefined)
     throw new ChaperoneError('conflict', {
-      detail: `The control plane cannot parse the policy (${problem.message}).`,
+      detail: `The control plane cannot parse the policy (${problem.message}). Correct the policy, or use a command of the same version as the control plane.`,
     })
   return warnings.filter((warning) => !known.includes(warning))
 }

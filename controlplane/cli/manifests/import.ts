@@ -17,7 +17,7 @@ export const importCommand: Command = {
   usage: ['import FILE [--dry-run]'],
   details:
     'The file is a bundle, as chaperone export --bundle prints it. Items that exist in the same form are left out. A changed policy\n' +
-    'becomes a new entry beside the existing one; an agent whose name exists is refused. Each new agent gets a new key, which is\n' +
+    'becomes a second policy beside the existing one; an agent whose name exists is refused. Each new agent gets a new key, which is\n' +
     'printed once.',
   maxArguments: 1,
   options: {
@@ -77,6 +77,9 @@ function printReport({ print, warn }: Invocation['terminal'], reply: ImportReply
   )
   for (const { name, api_key } of reply.agent_keys)
     print(`Key of ${name}, which is shown only once: ${api_key}`)
-  for (const name of reply.policies_disabled) warn(`The policy ${name} is disabled, because its tests fail.`)
+  for (const name of reply.policies_disabled)
+    warn(
+      `The policy ${name} is imported but disabled, because its tests fail. Correct the policy or its tests.`,
+    )
   for (const { kind, name, error } of reply.errors) warn(`Not imported: ${kind} ${name}: ${error}`)
 }

@@ -27,9 +27,9 @@ export const inject: Command = {
   summary: 'Print pods as the injector of a cluster would change them; works offline',
   usage: ['inject -f FILE [--gateway FILE|NAME] [--namespace NAME] [--required] [--runtime-handler NAME]'],
   details:
-    'Reads Pods and workloads (Deployment, StatefulSet, DaemonSet, Job, CronJob); prints the pod of a workload. For a pod that cannot\n' +
-    'be injected, prints every conflicting field. Gateways are read from --gateway and from the files; a name without a manifest is a\n' +
-    'Gateway with default settings.',
+    'Reads Pods and workloads (Deployment, StatefulSet, DaemonSet, Job, CronJob). Prints each pod with the sidecar; for a workload, the\n' +
+    'pod that it would create. For a pod that cannot be injected, prints every conflicting field. Gateways are read from --gateway and\n' +
+    'from the files; if a pod names a Gateway without a manifest there, default settings are used for this Gateway.',
   maxArguments: Number.POSITIVE_INFINITY,
   options: {
     file: {
@@ -42,7 +42,7 @@ export const inject: Command = {
     gateway: {
       type: 'string',
       value: 'FILE|NAME',
-      help: 'Gateway of pods without the annotation: a manifest, NAME or NAMESPACE/NAME',
+      help: 'Gateway of pods that have no annotation with a Gateway: a manifest file, NAME or NAMESPACE/NAME',
     },
     namespace: {
       type: 'string',

@@ -11,12 +11,12 @@ import { type ManifestFile, readManifestFiles } from './manifest-files.ts'
 
 export const migrate: Command = {
   name: 'migrate',
-  summary: 'Rewrite former spellings of fields in manifests; works offline',
+  summary: 'Replace outdated fields in manifests with the current ones; works offline',
   usage: ['migrate FILE|DIR... [--check | --stdout]'],
   details:
-    'Rewrites the files in place. Only the former spellings change; comments, order and every other document are not changed. Prints\n' +
-    'each change with its line. A spelling that a user has to replace is printed on standard error and not changed.\n' +
-    'Exit code 1: a spelling was not rewritten; with --check also if a spelling would be rewritten.',
+    'Rewrites the files in place. Only outdated fields change; comments, order and every other document are not changed. Prints each\n' +
+    'change with its line. A field that only a user can replace is printed on standard error and not changed.\n' +
+    'Exit code 1: an outdated field remains; with --check also if an outdated field would be replaced.',
   maxArguments: Number.POSITIVE_INFINITY,
   options: {
     check: { type: 'boolean', help: 'print what would change, and change nothing' },
@@ -24,7 +24,7 @@ export const migrate: Command = {
   },
   examples: [
     ['chaperone migrate policies/', 'rewrite the manifests of a folder'],
-    ['chaperone migrate policies/ --check', 'fail if a manifest has a former spelling, for example in CI'],
+    ['chaperone migrate policies/ --check', 'fail if a manifest has an outdated field, for example in CI'],
     ['chaperone migrate policy.yaml --stdout | kubectl apply -f -', 'apply the rewritten manifest'],
   ],
   run,
@@ -35,7 +35,7 @@ type MigratedFile = Migrated & { readonly path: string; readonly name: string; r
 async function run(invocation: Invocation): Promise<number> {
   const { terminal, cwd } = invocation
   const [isCheck, isStdout] = [flag(invocation, 'check'), flag(invocation, 'stdout')]
-  if (isCheck && isStdout) throw usageError(migrate, '--check and --stdout exclude each other.')
+  if (isCheck && isStdout) throw usageError(migrate, 'Give only one of --check and --stdout.')
   const files = readManifestFiles(namesOf(invocation), cwd).map((file) => migratedFile(file, cwd))
   const changed = files.filter(({ text, before }) => text !== before)
   if (isStdout) terminal.print(files.map(({ text }) => text.replace(/\n$/, '')).join('\n---\n'))
@@ -73,8 +73,8 @@ function place({ name }: MigratedFile, { line, text }: MigrationNote): string {
 }
 
 function total(count: number, isCheck: boolean): string {
-  if (count === 0) return 'No former spellings.'
-  return `${count} former ${count === 1 ? 'spelling' : 'spellings'} ${isCheck ? 'would be rewritten' : 'rewritten'}.`
+  if (count === 0) return 'No outdated fields.'
+  return `${count} outdated ${count === 1 ? 'field' : 'fields'} ${isCheck ? 'would be replaced' : 'replaced'}.`
 }
 
 /**

@@ -23,7 +23,7 @@ export const policy: Command = {
   usage: ['policy test FILE|DIR... [--strict] [--groups NAME,...]'],
   details:
     'A file contains Policy manifests, or one policy document without a kind (description, scope, rules, tests).\n' +
-    'Unknown actions, unknown hints and approver groups without members are warnings. The groups are those of --groups,\n' +
+    'Unknown actions, unknown risk hints and approver groups without members are warnings. The groups are those of --groups,\n' +
     'else of the control plane on this machine or at CHAPERONE_URL; without either, groups are not checked.\n' +
     'With --json, groups_checked is null where no policy names a group.\n' +
     'Exit code 1: a test fails or a policy does not compile; with --strict also a warning, or a control plane that does not answer.',

@@ -124,7 +124,7 @@ function assertOwnedByRoot(folder: string): void {
   const found = lstatSync(folder)
   if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0) {
     throw new ChaperoneError('conflict', {
-      detail: `${folder} is not a folder that only root can write. Remove it.`,
+      detail: `${folder} is not a folder that only root can write, so the programs in it cannot be trusted. Remove it, and start Chaperone again.`,
     })
   }
 }

@@ -136,9 +136,11 @@ async function launch({ options, port, account, binaries }: Launch): Promise<Lau
     return ready ? { ok: true, server } : { ok: false, output: readFrom(log, logStart) }
   } catch (cause) {
     const identity =
-      account === undefined ? '' : ` as ${account.name} (root needs the right to change its user)`
+      account === undefined
+        ? ''
+        : ` as ${account.name} (Chaperone runs as root, and must be permitted to change to this user)`
     throw new ChaperoneError('conflict', {
-      detail: `The embedded PostgreSQL could not be started${identity}: ${String(cause)}. Alternatively set DATABASE_URL.`,
+      detail: `The embedded PostgreSQL could not be started${identity}: ${String(cause)}. Correct the cause, or set DATABASE_URL to your own PostgreSQL.`,
       cause,
     })
   } finally {

@@ -12,7 +12,7 @@ const HINTS: ReadonlyArray<readonly [RegExp, string]> = [
   [/read-only file system/i, 'The file system is read-only. Choose another folder with --data.'],
   [
     /permission denied/i,
-    'Change the owner of the folder to the user of PostgreSQL, or choose another folder with --data.',
+    'Change the owner of the folder to the user that runs PostgreSQL, or choose another folder with --data.',
   ],
   [
     /could not (create|map).*(shared memory|semaphores)/i,

@@ -19,7 +19,9 @@ export async function freePort(): Promise<number> {
     const port = randomInt(FIRST, END)
     if (await isFree(port)) return port
   }
-  throw new Error(`no free port on ${HOST}: ${ATTEMPTS} ports between ${FIRST} and ${END} are in use`)
+  throw new Error(
+    `The embedded PostgreSQL found no free port on ${HOST}: ${ATTEMPTS} ports between ${FIRST} and ${END} are in use. Stop programs that listen there, or set DATABASE_URL.`,
+  )
 }
 
 async function isFree(port: number): Promise<boolean> {

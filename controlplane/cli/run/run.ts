@@ -100,7 +100,7 @@ async function start(invocation: Invocation): Promise<number> {
   const agent = await registerAgent(localGateway(invocation), name)
   if (!(await waitUntilApplied(api, 'default/local', 5_000))) {
     terminal.warn(
-      'chaperone: the gateway has not applied the configuration yet. The command is started anyway.',
+      'chaperone: the gateway has not applied the newest rules yet. The command is started anyway.',
     )
   }
   const facts = requireRunFile(folder)
@@ -185,7 +185,7 @@ async function printOwnerLink(api: ApiClient, invocation: Invocation): Promise<v
     : `: ${commandName(cwd)} owner-link${dataOption(isFolderChosen(invocation) ? folder.root : null)}`
   terminal.warn(`chaperone: this installation has no owner yet. Become the owner${how}`)
   terminal.warn(
-    'chaperone: the first owner can only register with an owner link from now on, because an agent runs.',
+    'chaperone: from now on, the first owner can register only with such a link, so that an agent cannot register as owner.',
   )
 }
 

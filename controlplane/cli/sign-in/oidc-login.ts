@@ -83,7 +83,8 @@ async function untilExchanged(server: Server, pending: PendingSignIn): Promise<S
 }
 
 const DONE = 'You are signed in at the terminal. Close this page.\n'
-const REFUSED = 'This code does not belong to the sign-in at the terminal.\n'
+const REFUSED =
+  'You are not signed in: this code does not belong to the sign-in that runs at the terminal, or it was used already.\nOpen the address that the terminal shows, or start again: chaperone login\n'
 
 /** Redeems the code in the request for a session. Returns null when the code is missing or rejected. */
 async function exchange(

@@ -91,7 +91,11 @@ function create(dir: string): void {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
-    throw refused(dir, `cannot be created (${code})`, 'move the file in its place, or set XDG_STATE_HOME')
+    throw refused(
+      dir,
+      `cannot be created (${code})`,
+      'make its parent folder writable, move away a file of this name, or set XDG_STATE_HOME to another folder',
+    )
   }
 }
 

@@ -156,6 +156,6 @@ async function openAgentPorts(
   )
   if (isUsable) await registerAgent(gateway, DEFAULT_AGENT)
   if (!(await waitUntilApplied(api)))
-    warn('The gateway has not applied the configuration yet. See: chaperone status')
+    warn('The gateway has not applied the newest rules yet. See: chaperone status')
   return await registeredAgents(gateway)
 }

@@ -35,7 +35,7 @@ export const up: Command = {
     approvals: {
       type: 'string',
       value: 'MODE',
-      help: 'session (default): once there is an owner, approvals and changes of rules require a session (chaperone login); token: the token of the command line suffices',
+      help: 'session (default): once there is an owner, approvals and changes of rules require a session (chaperone login); token: the admin token, which the command line uses, suffices',
     },
     here: {
       type: 'boolean',
@@ -43,7 +43,7 @@ export const up: Command = {
     },
     'no-gateway': {
       type: 'boolean',
-      help: 'policies, approvals and audit only; agents call /api/v1/actions (Mode B)',
+      help: 'only policies, approvals and audit, without a gateway (Mode B): agents ask /api/v1/actions before each action',
     },
   },
   examples: [
@@ -52,7 +52,7 @@ export const up: Command = {
     ['chaperone up --json | head -1', 'print one line of JSON when ready, for scripts'],
     [
       'DATABASE_URL=postgres://me@db/chaperone chaperone up --no-gateway',
-      'start Mode B on your own database',
+      'start without a gateway, on your own database',
     ],
   ],
   run,

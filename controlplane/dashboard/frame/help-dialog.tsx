@@ -27,7 +27,7 @@ export function HelpDialog({ isOpen, onClose }: { readonly isOpen: boolean; read
           <Anchor href={hrefOf('explain')} onClick={onClose} underline="always">
             Explain
           </Anchor>{' '}
-          decides a request without sending it.
+          shows the decision for a request without sending it.
         </Section>
         <Section title="On the command line">
           {COMMANDS.map(([name, about]) => (
@@ -48,8 +48,8 @@ export function HelpDialog({ isOpen, onClose }: { readonly isOpen: boolean; read
           />
         </Section>
         <Section title="Documentation">
-          The folder <code>docs</code> of version {version} has concepts, the reference of manifests, the
-          facts of conditions, and troubleshooting.
+          The folder <code>docs</code> of version {version} explains concepts, manifests, the values that
+          conditions can read, and troubleshooting.
         </Section>
       </Stack>
     </Modal>

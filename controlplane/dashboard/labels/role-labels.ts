@@ -13,5 +13,9 @@ export const ROLE_LABELS: ReadonlyArray<{
     description:
       'Also manages policies, permissions, agents, users and settings, and deactivates the kill switch.',
   },
-  { value: 'owner', label: 'Owner', description: 'Also appoints owners and imports bundles.' },
+  {
+    value: 'owner',
+    label: 'Owner',
+    description: 'Also appoints owners and imports bundles of agents and policies.',
+  },
 ]

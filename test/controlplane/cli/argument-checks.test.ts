@@ -32,7 +32,7 @@ const WRONG: ReadonlyArray<readonly [args: readonly string[], problem: string]> 
   [['approvals', 'approve'], 'Give ID: chaperone approvals approve ID.'],
   [['approvals', 'revoke'], 'Give GRANT: chaperone approvals revoke GRANT.'],
   [['approvals', 'ls', 'apv_1'], 'The argument apv_1 is not expected.'],
-  [['approvals', 'approve', 'apv_1', '--for', '2h'], 'Give --for one of 15m, 1h, today'],
+  [['approvals', 'approve', 'apv_1', '--for', '2h'], '--for must be one of 15m, 1h, today'],
   [['approvals', 'approve', 'apv_1', '--uses', '3'], 'Add --for.'],
   [['approvals', 'deny', 'apv_1', '--for', '1h'], '--for can be used only with approve.'],
   [['audit'], 'Give one of export.'],

@@ -323,7 +323,7 @@ describe('output', () => {
       ...{ pending: 0, omitted: 0, note: 'Limits of the list.' },
     }
     expect(hostedLines({ effective: [], hosted_work: work })).toEqual([
-      'At providers: 1 cancelled, 1 not cancelled',
+      'Work of agents at providers: 1 cancelled, 1 not cancelled',
       '  cancelled: response resp_1 of dev',
       '  not cancelled: batch batch_1 of dev. Not set.',
       'Limits of the list.',

@@ -25,7 +25,9 @@ describe('a master key file', () => {
 
   test('without a key, or with a damaged line, is an error that contains no key', () => {
     const line = second.toString('base64')
-    expect(() => parseMasterKeys(`root ${line}\n`, 'FILE')).toThrow(/^FILE has a root, but no master key/)
+    expect(() => parseMasterKeys(`root ${line}\n`, 'FILE')).toThrow(
+      /^FILE has the line "root" but no line with a master key/,
+    )
     expect(() => parseMasterKeys(`${line}\n${line.slice(5)}\n`, 'FILE')).toThrow(
       /^FILE does not contain 32 bytes(?!.*==)/,
     )

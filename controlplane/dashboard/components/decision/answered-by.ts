@@ -6,5 +6,5 @@ import type { ApprovalCard } from '../../../../core/wire/gateway/internal.ts'
  */
 export function answeredBy(card: Pick<ApprovalCard, 'responded_by' | 'responded_via'>): string | null {
   if (card.responded_by === null || card.responded_via !== 'internal') return card.responded_by
-  return `${card.responded_by} (unverified, through the internal API)`
+  return `${card.responded_by} (name not verified, because the answer came through the internal API)`
 }

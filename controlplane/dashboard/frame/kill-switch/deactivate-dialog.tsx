@@ -58,7 +58,8 @@ function DeactivateForm({
         data-autofocus
       />
       <Text size="sm" c="dimmed">
-        Permissions and policies apply again. Requests that were refused are not sent.
+        Permissions and policies decide again. Requests that the kill switch refused are not sent later; their
+        agents must repeat them.
       </Text>
       {deactivate.error === null ? null : <ErrorNote error={deactivate.error} />}
       <Group justify="flex-end">

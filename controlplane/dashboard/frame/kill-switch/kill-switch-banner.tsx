@@ -67,7 +67,8 @@ function HostedWork({ work }: { readonly work: HostedWorkState }) {
   if (pending + cancelled.length + not_cancelled.length === 0) return null
   return (
     <div title={note}>
-      At providers: {cancelled.length} cancelled, {not_cancelled.length} not cancelled, {pending} pending
+      Work of agents at providers: {cancelled.length} cancelled, {not_cancelled.length} not cancelled,{' '}
+      {pending} pending
       {omitted === 0 ? '' : `, ${omitted} more in the traffic log`}
       {not_cancelled.slice(0, 5).map(({ agent, kind, id, detail = '' }) => (
         <div key={`${kind} ${id}`}>

@@ -66,6 +66,7 @@ export function AnsweredNote(props: {
 
 const ACCESS_APPROVED =
   'No request waited for this approval, so the gateway sent nothing. A grant or permission that you made covers later requests; without one, the agent has no more access than before.'
+const ACCESS_DENIED = 'The agent has no more access than before, and can ask again.'
 const UNDONE = 'The approval is withdrawn, so it no longer lets a request pass.'
 
 /**
@@ -77,7 +78,7 @@ function isUndoable({ left_at: leftAt, kind, access_request: isAccess }: Approva
 }
 
 function outcomeText({ left_at: leftAt, kind, access_request: isAccess }: ApprovalCard, approved: boolean) {
-  if (isAccess === true) return approved ? ACCESS_APPROVED : 'The agent got nothing, and can ask again.'
+  if (isAccess === true) return approved ? ACCESS_APPROVED : ACCESS_DENIED
   if (!approved) return 'The agent received the denial and your reason. Nothing was sent.'
   if (kind === 'action') return 'The agent can now execute the action once.'
   if (leftAt != null)

@@ -117,7 +117,7 @@ function evaluateSafely(
   try {
     return evaluateAction(deps, { rules, agent, spec })
   } catch (error) {
-    deps.onFailed(error)
+    deps.onFailed(error, agent.name)
     return deniedFor(
       spec,
       'The action could not be evaluated, so the action is denied. Submit it by itself, or tell an admin.',

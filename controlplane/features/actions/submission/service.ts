@@ -50,7 +50,7 @@ export type SubmissionDeps = {
   /** Called after a commit that opened an approval. */
   readonly onOpened: (row: ApprovalRow) => void
   /** Called with the error of an evaluation that threw. The action is then denied. */
-  readonly onFailed: (error: unknown) => void
+  readonly onFailed: (error: unknown, agent: string) => void
 }
 
 export type Submission = {

@@ -54,7 +54,7 @@ test('adds a key to the Secret, waits until the pods have encrypted everything w
   expect(rotated).toEqual({ key: rotated.key, former: [masterKeyId(first)], secrets: 4 })
   expect(lines).toEqual([
     `Added master key ${rotated.key} to Secret chaperone-system/chaperone-keys.`,
-    `Master key ${rotated.key} does not encrypt yet.`,
+    `Master key ${rotated.key} is not used for encryption yet.`,
     `Master key ${rotated.key} encrypts new secrets; 3 stored secrets are still encrypted with a former key.`,
   ])
 })

@@ -76,7 +76,7 @@ describe('the checks of a pod', () => {
     [
       'whose layer is only cooperative, with the clients that go around',
       { labels: { 'chaperone.dev/inject': 'injected', 'chaperone.dev/layer': 'Cooperative' } },
-      /warning layer: Cooperative[\s\S]*stripe and ws: ignores the variables/,
+      /warning layer: Cooperative[\s\S]*stripe and ws: ignores the proxy variables/,
     ],
     [
       'whose sidecar is old',
@@ -102,7 +102,7 @@ describe('the checks of a pod', () => {
           lastState: { terminated: { exitCode: 1, message: 'set net-raw = "true"\n' } },
         },
       },
-      /^warning layer: not proven: [\s\S]*problem rules: could not be set \(exit code 1\), so the agent does not start: set net-raw = "true" ->/,
+      /^warning layer: not proven: [\s\S]*problem rules: the rules that redirect the traffic could not be set \(exit code 1\), so the agent does not start: set net-raw = "true" ->/,
     ],
     [
       'whose Gateway is in trouble',

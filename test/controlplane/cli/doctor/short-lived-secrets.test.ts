@@ -11,7 +11,7 @@ test.each([
   ['2026-11-30T11:48:00Z', '2026-11-30T12:48:00Z', 'is 12 min old and expires in 48 min'],
   ['2026-11-30T11:59:01Z', '2026-11-30T12:01:30Z', 'is 59 s old and expires in 90 s'],
   ['2026-11-30T09:00:00Z', '2026-11-30T11:59:57Z', 'is 3 h old and expired 3 s ago'],
-  ['2026-11-27T12:00:00Z', null, 'is 3 d old and is valid while its source does not change'],
+  ['2026-11-27T12:00:00Z', null, 'is 3 d old and stays valid until its source changes'],
 ])('a secret of %s until %s: %s', (issuedAt, expiresAt, text) => {
   expect(found(issuedAt, expiresAt)).toEqual([`has a secret that ${text}`])
 })

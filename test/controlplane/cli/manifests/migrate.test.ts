@@ -39,10 +39,10 @@ describe('migrate', () => {
     await write('a.yaml', GATEWAY)
     await chmod(join(cwd, 'a.yaml'), 0o640)
     const { code, out } = await migrate('a.yaml')
-    expect([code, out]).toEqual([0, 'a.yaml:6: spec.topology was removed\n1 former spelling rewritten.'])
+    expect([code, out]).toEqual([0, 'a.yaml:6: spec.topology was removed\n1 outdated field replaced.'])
     expect(await read('a.yaml')).toBe(WANTED)
     expect((await stat(join(cwd, 'a.yaml'))).mode & 0o777).toBe(0o640)
-    expect(await migrate('a.yaml')).toEqual({ code: 0, out: 'No former spellings.', err: '' })
+    expect(await migrate('a.yaml')).toEqual({ code: 0, out: 'No outdated fields.', err: '' })
   })
 
   it('rewrites the manifests of a folder, and the target of a symbolic link', async () => {
@@ -61,7 +61,7 @@ describe('migrate', () => {
     await write('a.yaml', GATEWAY)
     expect(await migrate('a.yaml', '--check')).toMatchObject({
       code: 1,
-      out: expect.stringContaining('1 former spelling would be rewritten.'),
+      out: expect.stringContaining('1 outdated field would be replaced.'),
     })
     expect(await read('a.yaml')).toBe(GATEWAY)
     await write('b.yaml', WANTED)

@@ -57,8 +57,8 @@ export function PermissionForm({ card, onClose }: Props) {
 function NoGateway({ agent }: { readonly agent: string }) {
   return (
     <Alert color="gray" variant="outline" title="No gateway" className="note">
-      Agent {agent} has no gateway, and permissions belong to gateways. Only policies decide about its
-      actions.
+      Agent {agent} has no gateway, and permissions belong to gateways. So no permission can be saved for it,
+      and only policies decide about its actions.
     </Alert>
   )
 }

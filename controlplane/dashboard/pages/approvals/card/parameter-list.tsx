@@ -36,8 +36,8 @@ export function ParameterList(props: {
       </dl>
       {hasBody ? (
         <Text size="xs" c="dimmed" mt={8}>
-          Parameters of the action, and the other fields of the body (other_fields, with long values
-          truncated). The approval covers exactly this body.
+          Parameters of the action. The value other_fields has the other fields of the body, and shortens long
+          values. The approval covers exactly this body.
         </Text>
       ) : null}
     </Box>

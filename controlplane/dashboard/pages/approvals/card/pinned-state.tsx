@@ -7,7 +7,8 @@ import { UntrustedText } from '../../../components/text/untrusted-text.tsx'
  * enforces this state.
  */
 export function PinnedState({ pins = [] }: { readonly pins?: readonly PinView[] | undefined }) {
-  if (pins.length === 0) return 'Not pinned. The target of the request can change after the approval.'
+  if (pins.length === 0)
+    return 'Not pinned: the approval is not bound to a state of the target, which can change before the request is sent.'
   return (
     <Stack gap={6}>
       {pins.map((pin) => (
@@ -21,7 +22,7 @@ export function PinnedState({ pins = [] }: { readonly pins?: readonly PinView[] 
 
 const FIXED_BY: Readonly<Record<string, string>> = {
   request: ' (set by the request; the provider refuses any other value)',
-  gateway: ' (compared again before the request is sent)',
+  gateway: ' (compared again before the request is sent; with another value, nothing is sent)',
 }
 
 function PinValue({ pin: { value, fixed_by } }: { readonly pin: PinView }) {

@@ -42,7 +42,7 @@ export function GrantForm({ card, onAnswered }: Props) {
     <Stack gap="md">
       <Text size="sm" component="div">
         Approves {card.access_request === true ? '' : 'this request, and '}later requests of{' '}
-        <UntrustedText text={card.agent} /> with {card.action_type} that the same rules hold
+        <UntrustedText text={card.agent} /> with {card.action_type} that are held by the same rules
         {isForAnyTarget ? ', on any target, because the agent asked for none' : ''}. Denials, kill switches
         and other rules stay in force.
       </Text>
@@ -118,7 +118,11 @@ function TargetChoice({ target, choice, onChange, hasParameters }: TargetChoiceP
     <Radio.Group label="Target" value={choice} onChange={(value) => onChange(value as 'same' | 'any')}>
       <Stack gap={6} mt={6}>
         <Radio value="same" label={<UntrustedText text={target} />} />
-        <Radio value="any" label="Any target for which the same rules hold a request" description={note} />
+        <Radio
+          value="any"
+          label="Any target, if the same rules hold the request for approval"
+          description={note}
+        />
       </Stack>
     </Radio.Group>
   )

@@ -78,7 +78,7 @@ const APPROVE: Omit<BulkAction<ApprovalCard>, 'appliesTo'> = {
   run: answer(true),
   about: 'The gateway sends these requests:',
   leftOut:
-    'Several requests are approved together only if their risk is low, they have no effect class, the gateway could read them, and their agents still wait. Answer the other requests on their cards.',
+    'Several requests are approved together only if their risk is low, they have no effect class, the gateway could read their bodies, and their agents still wait. Answer the other requests on their cards.',
   reasonHint: 'Kept in the audit log',
 }
 

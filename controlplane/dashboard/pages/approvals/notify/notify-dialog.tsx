@@ -61,7 +61,8 @@ function OpenPage() {
 }
 
 const STATES: Readonly<Record<NotificationPermission, string>> = {
-  default: 'A page in the background shows a notification, once this browser permits it.',
-  granted: 'A page in the background shows a notification.',
+  default:
+    'Not permitted yet. Once you permit notifications, an open page of the dashboard announces pending approvals while you use another tab or window.',
+  granted: 'An open page of the dashboard announces pending approvals while you use another tab or window.',
   denied: 'This browser blocks notifications from this page. Allow them in the settings of the browser.',
 }

@@ -24,14 +24,18 @@ export async function ownEndpoint(): Promise<string | null> {
  */
 export async function subscribe(publicKey: string): Promise<void> {
   if ((await Notification.requestPermission()) !== 'granted')
-    throw new Error('This browser refuses notifications of this page. Permit them in its settings.')
+    throw new Error(
+      'This browser blocks notifications from this page. Allow them in the settings of the browser.',
+    )
   await navigator.serviceWorker.register('/service-worker.js')
   const { pushManager } = await navigator.serviceWorker.ready
   const options = { userVisibleOnly: true, applicationServerKey: publicKey }
   const earlier = await pushManager.getSubscription()
   const subscription = await pushManager.subscribe(options).catch(async (error: unknown) => {
     if (earlier === null)
-      throw new Error(`The push service of this browser does not answer: ${String(error)}`)
+      throw new Error(
+        `This browser could not subscribe at its push service (${String(error)}). Check its network connection, and try again.`,
+      )
     await earlier.unsubscribe()
     return pushManager.subscribe(options)
   })
