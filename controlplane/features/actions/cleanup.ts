@@ -22,7 +22,10 @@ export class ActionUpkeep implements AsyncDisposable {
 
   async #run(): Promise<void> {
     await sweep(this.#deps).catch((error: unknown) => {
-      this.#deps.log.error({ err: error }, 'interrupted executions could not be ended')
+      this.#deps.log.error(
+        { err: error },
+        'could not end the executions of actions that a stopped replica left open, trying again',
+      )
     })
     if (this.#isDisposed) return
     this.#timer = setTimeout(() => {

@@ -54,7 +54,8 @@ export function Ready({ reply, draft }: { readonly reply: SetUpGatewayReply; rea
       <FirstRequest agent={agent} />
       <Panel title="Examples">
         <Text size="sm" c="dimmed">
-          Your current policies decide these actions of a built-in agent without credentials.
+          A built-in agent without credentials submits these example actions. Your current policies decide
+          them.
         </Text>
         <DemoScenarios />
       </Panel>
