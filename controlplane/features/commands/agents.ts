@@ -98,12 +98,12 @@ async function create(
 function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): void {
   if (agent_id !== undefined && agent_id !== row.id) {
     throw new ChaperoneError('conflict', {
-      detail: `The agent ${row.name} has the id ${row.id}, not ${agent_id}.`,
+      detail: `The agent ${row.name} has the id ${row.id}, not ${agent_id}. Correct agent_id, or leave it out.`,
     })
   }
   if (api_key !== undefined && !matchesHash(api_key, row.apiKeySha256)) {
     throw new ChaperoneError('forbidden', {
-      detail: `The given api_key is not the key of the agent ${row.name}.`,
+      detail: `The given api_key is not the key of the agent ${row.name}. Send its key, or leave api_key out.`,
     })
   }
 }

@@ -62,7 +62,7 @@ export function exposition(state: MetricsState): Promise<string> {
   writeCertificate(write, state)
   write.labelled(
     'svc_policies_invalid',
-    'Policies of manifests that were never in force and deny their scope, by tier (platform, tenant)',
+    'Policies of manifests that were invalid from the start, so that actions in their scope are denied, by tier (platform, tenant)',
     'tier',
     Object.entries(state.invalid),
   )

@@ -78,7 +78,7 @@ function podRoutes({ podReports }: OperatorRouteDeps): readonly Route[] {
       method: 'GET',
       path: OPERATOR_PATHS.pods,
       auth: 'operator',
-      summary: 'Lists pods with a sidecar that count as existing',
+      summary: 'Lists the pods with a sidecar that the operator has reported and not yet reported as deleted',
       response: KnownPods,
       handler: async () => ({ pods: [...(await podReports.list())] }),
     }),
@@ -163,7 +163,9 @@ function objectRoutes({ manifests }: OperatorRouteDeps): readonly Route[] {
         const reply = await manifests.get(params)
         if (reply !== undefined) return reply
         const { kind, namespace, name } = params
-        throw new ChaperoneError('not_found', { detail: `There is no ${kind} ${namespace}/${name}.` })
+        throw new ChaperoneError('not_found', {
+          detail: `There is no ${kind} ${namespace}/${name}. Apply its manifest first.`,
+        })
       },
     }),
     route({
@@ -205,7 +207,8 @@ function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly R
       method: 'POST',
       path: OPERATOR_PATHS.sweep,
       auth: 'operator',
-      summary: 'Removes all objects of the source that the list omits, and returns those that are missing',
+      summary:
+        'Removes the objects of this source that the list omits, and returns the listed objects that are not stored',
       body: SweepBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: SweepReply,

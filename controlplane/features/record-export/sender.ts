@@ -79,7 +79,10 @@ export function createRecordSender(deps: RecordSenderDeps): RecordSender {
   async function dropMissing(missing: readonly PendingRecord[]): Promise<void> {
     if (missing.length === 0) return
     await settle(db, { name, positions: positionsOf(missing), dropped: missing.length })
-    log.error({ destination: name, records: missing.length }, 'records were deleted before their export')
+    log.error(
+      { destination: name, records: missing.length },
+      'records reached the end of their retention and were deleted before they were exported; check the receiver of the export',
+    )
   }
 
   /** Reads the oldest records. Removes from the outbox the records whose rows retention has deleted. */

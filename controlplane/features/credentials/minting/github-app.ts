@@ -29,7 +29,10 @@ export function createGithubAppMint(
   nowMs: () => number,
 ): Mint {
   return async ({ credential: { githubApp }, secret, source }) => {
-    if (githubApp === undefined) throw new MintError('The Connector has no field credential.githubApp.')
+    if (githubApp === undefined)
+      throw new MintError(
+        'The Connector has no field credential.githubApp, so no token was requested. Add the field to its manifest.',
+      )
     const call = await createAppCall({ githubApp, secret, send: fetchOf(source), nowMs })
     const { secret: token, lifetimeMs } = await issueToken(call, limitOf(githubApp), nowMs)
     return { secret: token, lifetimeMs, rotated: null }

@@ -38,7 +38,10 @@ export function createOAuth2Mint(
 ): Mint<ExpiringSecret> {
   return async (request) => {
     const { oauth2 } = request.credential
-    if (oauth2 === undefined) throw new MintError('The Connector has no field credential.oauth2.')
+    if (oauth2 === undefined)
+      throw new MintError(
+        'The Connector has no field credential.oauth2, so no token was requested. Add the field to its manifest.',
+      )
     const secrets = readSourceSecrets(request.secret, ONLY[oauth2.grant])
     const client = await import('openid-client')
     const config = configurationOf(client, oauth2, secrets)
@@ -152,7 +155,7 @@ function exchange(
 function required(secret: string | undefined, name: keyof SourceSecrets): string {
   if (secret !== undefined) return secret
   throw new MintError(
-    `The stored secret has no member ${name}, which the grant needs. Add it to the stored JSON object.`,
+    `The stored secret has no member ${name}, which the grant type of the Connector needs. Add it to the stored JSON object.`,
   )
 }
 

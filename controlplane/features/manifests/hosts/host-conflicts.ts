@@ -190,6 +190,6 @@ function reasonsOf(gateway: BindableGateway, disputes: readonly Dispute[]): stri
     const isOwn = (source === 'kubernetes' ? namespaceOf({ name }) : '') === namespaceOf(gateway)
     const why =
       isOwn || source !== 'kubernetes' ? 'which is of the namespace of the Gateway' : 'whose claim is older'
-    return `${own} belongs at Gateway ${gateway.name} to the connector ${name}, ${why}; remove the host from this Connector, or have the other connector removed`
+    return `at Gateway ${gateway.name}, the host ${own} belongs to the connector ${name}, ${why}; remove the host from this Connector, or have the other connector removed`
   })
 }
