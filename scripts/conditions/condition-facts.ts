@@ -15,7 +15,8 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
       example: 'action.effect == "write"',
     },
     effects: {
-      content: '[Effect classes](effect-classes.md). Unknown for unmapped operations and tunnels.',
+      content:
+        '[Effect classes](effect-classes.md) of the action. Unknown for unmapped operations and tunnels.',
       example: '"merge" in action.effects',
     },
     risk: { content: 'Risk of the action according to the catalogue.', example: 'action.risk == "medium"' },
@@ -131,7 +132,7 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
   risk: {
     score: {
       content:
-        'Score from 0 to 1: low 0.2, medium 0.5, high 0.8; irreversible adds 0.15, production and financial impact 0.1 each.',
+        'Risk score from 0 to 1: low 0.2, medium 0.5, high 0.8; irreversible adds 0.15, production and financial impact 0.1 each.',
       example: 'risk.score >= 0.5',
     },
     level: { content: 'Risk of the action, as `action.risk`.', example: 'risk.level == "medium"' },

@@ -59,7 +59,7 @@ async function register(
 function refuseNamespace(agent: string, { name }: CommandGateway): void {
   if (mayName(name, agent)) return
   throw new ChaperoneError('forbidden', {
-    detail: `The gateway ${name} may register agents of its own namespace only, and ${agent} is of another namespace.`,
+    detail: `The gateway ${name} may register agents of its own namespace only, and ${agent} is of another namespace. Choose a name in the namespace of the gateway.`,
   })
 }
 

@@ -156,7 +156,7 @@ function objectRoutes({ manifests }: OperatorRouteDeps): readonly Route[] {
       method: 'GET',
       path: `${OPERATOR_PATHS.objects}/:kind/:namespace/:name`,
       auth: 'operator',
-      summary: 'Returns the push result of one object, and how many gateways acknowledged it',
+      summary: 'Returns whether one object is in force, and how many gateways acknowledged it',
       params: ObjectParams,
       response: PushReply,
       handler: async ({ params }) => {
@@ -218,7 +218,7 @@ function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly R
       method: 'POST',
       path: '/api/operator/problems',
       auth: 'operator',
-      summary: 'Replaces the problems of manifest files, by file and line',
+      summary: 'Replaces the stored list of problems of manifest files, by file and line',
       body: ProblemsBody,
       bodyLimit: OBJECT_LIMIT_BYTES,
       response: Ok,

@@ -26,7 +26,7 @@ export function Ready({ reply, draft }: { readonly reply: SetUpGatewayReply; rea
       {reply.gateway_token === null ? null : (
         <Panel title="Start the gateway">
           <Text size="sm" c="dimmed" mb="xs">
-            The command contains the enrolment token, which is shown only once.
+            The command contains the enrolment token of the gateway, which is shown only once. Copy it now.
           </Text>
           <CopyText
             label="gateway command"

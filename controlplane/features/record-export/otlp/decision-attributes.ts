@@ -14,7 +14,7 @@ export const DECISION: readonly Attribute[] = [
   },
   {
     name: 'chaperone.reason',
-    meaning: 'reason of a refusal, or a short sentence',
+    meaning: 'why the request was refused: a code, or a short sentence',
     value: ({ reason }) => reason,
   },
   {
