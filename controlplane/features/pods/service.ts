@@ -244,7 +244,9 @@ function refuseForeign(pod: ReviewedPod, row: PodIdentityRow): void {
     )
   if (row.isDeleted) throw forbidden(`${who} is deleted, so its token is no longer valid.`)
   if (row.isTokenReplaced)
-    throw forbidden(`${who} has a newer token. The sidecar reads it from the file that the kubelet renews.`)
+    throw forbidden(
+      `${who} has a newer token, so this one is refused. The sidecar reads the newer one from the file that the kubelet renews.`,
+    )
 }
 
 function lastOfEach(pods: readonly PodIdentityReport[]): ReadonlyMap<string, PodIdentityReport> {

@@ -125,7 +125,8 @@ export function readIssued(answer: Answer, nowMs: () => number): IssuedToken | A
 function remedyOf(status: number): string {
   if (status === 401) return 'Check the app id, and that the private key belongs to the app.'
   if (status === 404) return 'Check the installation id.'
-  if (status === 422) return 'The installation lacks a repository or a permission of the Connector.'
+  if (status === 422)
+    return 'The installation lacks a repository or a permission that the Connector names. Add it to the installation of the app, or remove it from the Connector.'
   return 'The exchange is tried again.'
 }
 
@@ -196,7 +197,7 @@ async function request(
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : 'unknown error'
     throw new MintError(
-      `${new URL(apiUrl).host} was not reached: ${plainText(why.replaceAll(appToken, '…'))}`.replace(
+      `No token was issued, because ${new URL(apiUrl).host} was not reached:  ${plainText(why.replaceAll(appToken, '…'))}`.replace(
         /\.?$/,
         '.',
       ),
