@@ -96,7 +96,7 @@ function writeActions(registry: Registry, write: Write, { counts, refusedBatches
   const { total, lastHour, decisions24h } = counts
   new Counter({
     name: 'svc_actions_total',
-    help: 'Actions submitted to v1 or sent through gateways',
+    help: 'Actions submitted to the v1 API or sent through gateways',
     registers: [registry],
   }).inc(total)
   write.gauge('svc_actions_last_hour', 'Actions of the last hour', lastHour)

@@ -197,7 +197,7 @@ function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly R
       method: 'POST',
       path: OPERATOR_PATHS.changes,
       auth: 'operator',
-      summary: 'Applies objects that changed together as one version',
+      summary: 'Applies objects that changed together as one version of the configuration',
       body: ChangeSetBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: ChangeSetReply,

@@ -65,7 +65,7 @@ function mintedOf(answer: Client.TokenEndpointResponse, grant: Grant, former: st
   const rotated = grant === 'refresh_token' ? (answer.refresh_token ?? former) : null
   if (answer.token_type.toLowerCase() !== 'bearer')
     throw new MintError(
-      `The token endpoint issued a token of type ${plainText(answer.token_type)}; only Bearer is supported.`,
+      `The token endpoint issued a token of type ${plainText(answer.token_type)}, which cannot be sent; only Bearer is supported. Have the endpoint issue Bearer tokens.`,
       { rotated },
     )
   const lifetimeS = Math.min(answer.expires_in ?? DEFAULT_LIFETIME_S, MAX_LIFETIME_S)

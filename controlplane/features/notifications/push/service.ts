@@ -97,7 +97,8 @@ export function createPushSubscriptions(deps: PushDeps): PushSubscriptions {
     isUsed: () => hasSubscriptions(db, orgId),
     async deliver(message, signal) {
       const row = await getSubscription(db, String(message.payload['subscription_id'] ?? ''))
-      if (row === undefined) return { outcome: 'obsolete', why: 'the browser has no subscription any more' }
+      if (row === undefined)
+        return { outcome: 'obsolete', why: 'the browser has no subscription any more, so nothing was sent' }
       const count = await countFor(deps, row.userId)
       if (count === 0) return { outcome: 'obsolete', why: 'no approval waits for this user' }
       return push(deps, row, { count, link: LINK }, signal)
