@@ -43,6 +43,9 @@ export class ActionUpkeep implements AsyncDisposable {
 async function sweep({ db, log }: ActionUpkeepDeps): Promise<void> {
   for (const { actId, orderId, result } of await endInterrupted(db)) {
     const fields = { action_request_id: actId, order_id: orderId, has_result: result !== null }
-    log.warn(fields, 'interrupted execution ended')
+    log.warn(
+      fields,
+      'an execution that a stopped replica left open was ended; its result is in the action request',
+    )
   }
 }

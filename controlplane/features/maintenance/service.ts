@@ -187,7 +187,7 @@ async function attempt({ log }: RetentionDeps, name: string, work: () => Promise
   try {
     return await work()
   } catch (error) {
-    log.error({ err: error, part: name }, 'a part of the cleanup failed')
+    log.error({ err: error, part: name }, 'a part of the cleanup failed; the next cleanup tries again')
     return -1
   }
 }

@@ -125,7 +125,7 @@ async function reload({ keyring, log, readKeys }: KeyRotationDeps): Promise<void
     )
   }
   if (keyring.keyIds.join() !== before)
-    log.info({ key_ids: keyring.keyIds }, 'the master key file has changed')
+    log.info({ key_ids: keyring.keyIds }, 'the master key file has changed; its keys are loaded')
 }
 
 /** Calls `work` under a lock that prevents other processes from changing the master keys. */

@@ -61,7 +61,7 @@ export function createRecordSender(deps: RecordSenderDeps): RecordSender {
     await backOff(db, name, waitMs)
     log.warn(
       { destination: name, attempts, why, retry_in_ms: Math.round(waitMs) },
-      'records not exported yet',
+      'the records could not be exported yet, trying again',
     )
     return 'failed'
   }
@@ -124,10 +124,17 @@ function logRejected(
   given: { readonly rejected: number; readonly message: string; readonly refused: readonly PendingRecord[] },
 ): void {
   const { rejected, message, refused } = given
-  if (rejected > 0) log.error({ destination, records: rejected, message }, 'exported records rejected')
+  if (rejected > 0)
+    log.error(
+      { destination, records: rejected, message },
+      'the destination rejected records of the export, which are not sent again',
+    )
   if (refused.length === 0) return
   const ids = refused.map(({ recordId }) => recordId)
-  log.error({ destination, records: ids.length, record_ids: ids }, 'exported records rejected')
+  log.error(
+    { destination, records: ids.length, record_ids: ids },
+    'the destination rejected records of the export, which are not sent again',
+  )
 }
 
 function isKept(pending: PendingRecord): pending is PendingRecord & QueuedRecord {
