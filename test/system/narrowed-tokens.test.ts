@@ -219,7 +219,7 @@ test('records and the audit trail have id, source, scope and expiry of the crede
   expect(search?.credential).toMatchObject({
     ...{ id: expect.stringMatching(/^default\/app\/\d+$/), source: 'githubApp' },
     not_narrowed:
-      'It is not known which permissions codehost.search.code needs, so its requests are sent with the unlimited token of the Connector.',
+      'It is not known which permissions codehost.search.code needs, so its requests are sent with the token of the Connector, which is not limited to single requests.',
   })
   const [plain] = await recordsOf('plain.test', '/repos/acme/site/pulls/7/merge')
   expect(plain?.credential).toMatchObject({ id: expect.stringMatching(/^default\/plain\/\d+$/) })

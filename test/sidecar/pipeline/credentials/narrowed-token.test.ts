@@ -87,7 +87,7 @@ test('an action without known permissions is sent with the token of the connecto
     ...{ id: 'local/codehost/1', source: 'githubApp', expires_at: FUTURE },
     id: expect.stringMatching(/\/1$/),
     not_narrowed:
-      'It is not known which permissions codehost.search.code needs, so its requests are sent with the unlimited token of the Connector.',
+      'It is not known which permissions codehost.search.code needs, so its requests are sent with the token of the Connector, which is not limited to single requests.',
   })
 })
 

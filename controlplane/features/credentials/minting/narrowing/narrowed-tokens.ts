@@ -101,7 +101,7 @@ function needOf(
   const need =
     oauth2 === undefined ? permissionNeed(actions, readsMore) : scopeNeed(actions, oauth2.scopesByAction)
   return typeof need === 'string'
-    ? `It is not known which permissions ${need} needs, so its requests are sent with the unlimited token of the Connector.`
+    ? `It is not known which permissions ${need} needs, so its requests are sent with the token of the Connector, which is not limited to single requests.`
     : need
 }
 
