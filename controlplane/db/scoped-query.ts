@@ -59,7 +59,10 @@ export function createScopedQuery(q: Query, namespaces: Namespaces): ScopedQuery
     async rows<R>(values: readonly unknown[], text: (within: Within) => string) {
       const uses = { count: 0 }
       const sql = text(namespaces === 'all' ? unlimited(uses) : limited(uses, values.length + 1))
-      if (uses.count === 0) throw new Error('a query on behalf of a user must be limited to their namespaces')
+      if (uses.count === 0)
+        throw new Error(
+          'a query on behalf of a user was not limited to their namespaces, so it was not sent: report this as a defect of Chaperone',
+        )
       const given = namespaces === 'all' ? values : [...values, [...namespaces]]
       return (await q.query<R>(sql, given)).rows
     },

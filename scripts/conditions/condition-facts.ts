@@ -15,10 +15,11 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
       example: 'action.effect == "write"',
     },
     effects: {
-      content: '[Effect classes](effect-classes.md). Unknown for unmapped operations and tunnels.',
+      content:
+        '[Effect classes](effect-classes.md) of the action. Unknown for unmapped operations and tunnels.',
       example: '"merge" in action.effects',
     },
-    risk: { content: 'Risk of the action by the catalogue.', example: 'action.risk == "medium"' },
+    risk: { content: 'Risk of the action according to the catalogue.', example: 'action.risk == "medium"' },
     unmapped: {
       content: 'Whether the request is an operation that the catalogue lacks.',
       example: '!action.unmapped',
@@ -35,7 +36,10 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
         'Repository, channel or other target, in the canonical spelling of the provider. Absent where the request has none; unknown where it gives only an id.',
       example: 'resource.target == "acme/site"',
     },
-    raw_target: { content: 'Target as sent.', example: 'resource.raw_target == "Acme/Site"' },
+    raw_target: {
+      content: 'Target as the request spells it.',
+      example: 'resource.raw_target == "Acme/Site"',
+    },
     environment: {
       content:
         'Environment of the Connector, else of the Gateway, else of the agent. If the request claims another one, both are decided and the stricter decision applies.',
@@ -80,7 +84,8 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
   },
   gateway: {
     name: {
-      content: 'Name of the Gateway. Absent for actions of the API without a gateway.',
+      content:
+        'Name of the Gateway. Absent for actions that are submitted to the API by an agent without a gateway.',
       example: 'gateway.name == "default"',
     },
     environment: {
@@ -98,7 +103,7 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
   },
   request: {
     method: {
-      content: 'Method. `request` is empty for actions of the API.',
+      content: 'HTTP method. All fields of `request` are absent for actions that are submitted to the API.',
       example: 'request.method == "PUT"',
     },
     host: { content: 'Host, in lower case.', example: 'request.host == "api.github.com"' },
@@ -108,7 +113,7 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
       example: 'request.path.startsWith("/repos/")',
     },
     segments: { content: 'Decoded segments of the path.', example: 'request.segments[0] == "repos"' },
-    raw_path: { content: 'Path as sent.', example: 'request.raw_path.endsWith("/merge")' },
+    raw_path: { content: 'Path as the request spells it.', example: 'request.raw_path.endsWith("/merge")' },
     query: {
       content: 'Query parameters by name. A repeated parameter is a list.',
       example: 'request.query.draft == "true"',
@@ -127,12 +132,12 @@ export const FACT_TEXTS: Readonly<Record<string, Readonly<Record<string, FactTex
   risk: {
     score: {
       content:
-        'Score from 0 to 1: low 0.2, medium 0.5, high 0.8; irreversible adds 0.15, production and financial impact 0.1 each.',
+        'Risk score from 0 to 1: low 0.2, medium 0.5, high 0.8; irreversible adds 0.15, production and financial impact 0.1 each.',
       example: 'risk.score >= 0.5',
     },
     level: { content: 'Risk of the action, as `action.risk`.', example: 'risk.level == "medium"' },
     factors: {
-      content: 'Summands of the score, as text.',
+      content: 'Parts that add up to `risk.score`, each as a text.',
       example: 'risk.factors.exists(f, f == "medium risk +0.5")',
     },
   },

@@ -9,15 +9,24 @@ export type FunctionText = {
 export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
   has: {
     content:
-      'Whether a field exists. An unknown fact exists, but a condition that reads the fact has no value.',
+      'Whether a field exists. True also for a fact that is unknown; a condition that reads the value of an unknown fact cannot be evaluated.',
     example: '!has(parameters.sha)',
   },
-  size: { content: 'Characters, bytes, elements or keys.', example: 'size(parameters.labels) == 2' },
-  startsWith: { content: 'Beginning of a text.', example: '"release/1.2".startsWith("release/")' },
-  endsWith: { content: 'End of a text.', example: '"site.md".endsWith(".md")' },
-  contains: { content: 'Part of a text. For lists use `in`.', example: '"a wide text".contains("wide")' },
+  size: {
+    content: 'Number of characters, bytes, elements or keys.',
+    example: 'size(parameters.labels) == 2',
+  },
+  startsWith: {
+    content: 'Whether a text begins with another text.',
+    example: '"release/1.2".startsWith("release/")',
+  },
+  endsWith: { content: 'Whether a text ends with another text.', example: '"site.md".endsWith(".md")' },
+  contains: {
+    content: 'Whether a text contains another text. For lists, use the operator `in`.',
+    example: '"a wide text".contains("wide")',
+  },
   matches: {
-    content: 'Regular expression in RE2 syntax, found anywhere in the text. The pattern is a literal.',
+    content: 'Whether a regular expression (RE2) matches anywhere in a text. The pattern must be a literal.',
     example: '"v1.2.3".matches("^v[0-9]+([.][0-9]+)*$")',
   },
   lowerAscii: { content: 'Text in lower case, ASCII only.', example: '"Main".lowerAscii() == "main"' },
@@ -54,48 +63,54 @@ export const FUNCTION_TEXTS: Readonly<Record<string, FunctionText>> = {
   },
   map: {
     content:
-      'List of the values of an expression; with three arguments, of the elements that the second one selects.',
+      'List of the values of an expression for each element. With three arguments, the second one is a condition that selects the elements.',
     example: '"BUG" in parameters.labels.map(l, l.upperAscii())',
   },
-  int: { content: 'Integer of a number or a text.', example: 'int("12") == 12' },
-  uint: { content: 'Unsigned integer of a number or a text.', example: 'uint("12") == 12u' },
-  double: { content: 'Floating-point number of a number or a text.', example: 'double("1.5") == 1.5' },
-  string: { content: 'Text of a value.', example: 'string(12) == "12"' },
-  bool: { content: 'Truth value of a text.', example: 'bool("true")' },
-  bytes: { content: 'Bytes of a text in UTF-8.', example: 'bytes("a") == b"a"' },
-  hex: { content: 'Hexadecimal text of bytes.', example: 'bytes("a").hex() == "61"' },
-  base64: { content: 'Base64 text of bytes.', example: 'bytes("a").base64() == "YQ=="' },
-  at: { content: 'Byte at a position.', example: 'bytes("a").at(0) == 97' },
+  int: { content: 'A number or a text, converted to an integer.', example: 'int("12") == 12' },
+  uint: { content: 'A number or a text, converted to an unsigned integer.', example: 'uint("12") == 12u' },
+  double: {
+    content: 'A number or a text, converted to a floating-point number.',
+    example: 'double("1.5") == 1.5',
+  },
+  string: { content: 'A value, converted to a text.', example: 'string(12) == "12"' },
+  bool: { content: 'The text true or false, converted to a truth value.', example: 'bool("true")' },
+  bytes: { content: 'A text, converted to its bytes in UTF-8.', example: 'bytes("a") == b"a"' },
+  hex: { content: 'Bytes, converted to a hexadecimal text.', example: 'bytes("a").hex() == "61"' },
+  base64: { content: 'Bytes, converted to a Base64 text.', example: 'bytes("a").base64() == "YQ=="' },
+  at: { content: 'Byte at a position, counted from 0.', example: 'bytes("a").at(0) == 97' },
   dyn: {
     content: 'The same value, with a dynamic type that the compiler does not check.',
     example: 'dyn(parameters.number) == 7',
   },
   type: { content: 'Type of a value.', example: 'type(parameters.number) == int' },
   timestamp: {
-    content: 'Time of a text (RFC 3339) or of seconds since 1970.',
+    content: 'A text (RFC 3339) or seconds since 1970, converted to a time.',
     example: 'now > timestamp("2026-01-01T00:00:00Z")',
   },
   duration: {
-    content: 'Duration of a text such as `90s`, `1h30m`.',
+    content: 'A text such as `90s` or `1h30m`, converted to a duration.',
     example: 'now - timestamp("2026-01-01T00:00:00Z") < duration("1h")',
   },
   getFullYear: { content: 'Year, in UTC or a time zone.', example: 'now.getFullYear() == 2026' },
-  getMonth: { content: 'Month from 0.', example: 'now.getMonth() == 0' },
+  getMonth: { content: 'Month from 0, which is January.', example: 'now.getMonth() == 0' },
   getDate: { content: 'Day of the month from 1.', example: 'now.getDate() == 1' },
   getDayOfMonth: { content: 'Day of the month from 0.', example: 'now.getDayOfMonth() == 0' },
   getDayOfYear: { content: 'Day of the year from 0.', example: 'now.getDayOfYear() == 0' },
   getDayOfWeek: { content: 'Day of the week from 0, which is Sunday.', example: 'now.getDayOfWeek() == 4' },
   getHours: {
-    content: 'Hour from 0, in UTC or a time zone; of a duration, all hours.',
+    content: 'Hour from 0, in UTC or a time zone; of a duration, its whole length in hours.',
     example: 'now.getHours("Europe/Berlin") == 1',
   },
-  getMinutes: { content: 'Minute from 0; of a duration, all minutes.', example: 'now.getMinutes() == 30' },
+  getMinutes: {
+    content: 'Minute from 0; of a duration, its whole length in minutes.',
+    example: 'now.getMinutes() == 30',
+  },
   getSeconds: {
-    content: 'Second from 0; of a duration, all seconds.',
+    content: 'Second from 0; of a duration, its whole length in seconds.',
     example: 'duration("2m").getSeconds() == 120',
   },
   getMilliseconds: {
-    content: 'Milliseconds of the second; of a duration, all milliseconds.',
+    content: 'Milliseconds within the second; of a duration, its whole length in milliseconds.',
     example: 'duration("2s").getMilliseconds() == 2000',
   },
 }

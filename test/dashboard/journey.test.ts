@@ -350,7 +350,7 @@ describe.skipIf(whySkipped !== null)('from the owner link to governed agents', {
     await page.goto(
       `${stage.laptop.ready.base_url}/#/explain?method=GET&url=https%3A%2F%2Fapi.github.com%2Fuser&agent=nobody-has-this-name`,
     )
-    await page.getByText('The gateway serves no agent nobody-has-this-name').waitFor()
+    await page.getByText('The gateway serves no agent with the name nobody-has-this-name').waitFor()
     await page.goto(page.url().replace('nobody-has-this-name', 'dev'))
     await page
       .getByLabel('explanation', { exact: true })

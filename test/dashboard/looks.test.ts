@@ -37,7 +37,7 @@ const SUBMITTED = HOSTILE.length
 /** Folder for screenshots; without it the tests take none. */
 const SHOTS = process.env['CHAPERONE_SCREENSHOTS']
 const WARNING =
-  "The owner's token was used 12 times in the last 24 hours, the last time at 2026-01-02T10:00:00Z (POST /api/dashboard/kill-switch). The audit log lists every use as owner_token.used."
+  "The owner's token was used 12 times in the last 24 hours, the last time at 2026-01-02T10:00:00Z (POST /api/dashboard/kill-switch). The audit log lists every use as owner_token.used. Check that an administrator made them."
 type Measured = {
   readonly id: string
   readonly width: number

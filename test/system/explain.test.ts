@@ -103,7 +103,7 @@ test('explain says hold where the live gateway holds', async () => {
 
 test('says that the body of a model request can add actions, which it does not see', async () => {
   const chat = { method: 'POST', host: 'api.openai.com', target: '/v1/chat/completions' }
-  expect((await explain(chat)).text).toMatch(/^body {8}not evaluated: .*provider/m)
+  expect((await explain(chat)).text).toMatch(/^body {8}not evaluated here: .*provider/m)
   const issue = { method: 'POST', host: 'api.github.com', target: '/repos/acme/site/issues' }
   expect((await explain(issue)).text).not.toContain('not evaluated')
 })

@@ -35,7 +35,10 @@ export async function listenOn(options: ListenOptions): Promise<AsyncDisposable>
     while (!stop.signal.aborted) {
       await current.lost
       if (stop.signal.aborted) return
-      options.log.warn({ channel: options.channel }, 'database notifications lost, connecting again')
+      options.log.warn(
+        { channel: options.channel },
+        'the connection for database notifications was lost, so this replica sees changes late; connecting again',
+      )
       const next = await reconnect(options, stop.signal)
       if (next === undefined) return
       current = next
@@ -98,7 +101,10 @@ async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Lis
       if (!stop.aborted) return next
       await next.end()
     } catch (error) {
-      options.log.debug({ err: error, attempt }, 'database notifications still unavailable')
+      options.log.debug(
+        { err: error, attempt },
+        'could not connect to the database for its notifications, trying again',
+      )
     }
     await sleep(backOff.next(), stop)
   }

@@ -75,7 +75,10 @@ function warnOfLater(later: readonly AppliedMigration[], version: string, log: M
   const newest = later.at(-1)
   if (newest === undefined) return
   const fields = { schema: newest.number, schema_version: newest.version, version }
-  log?.warn(fields, 'database has the schema of a later version')
+  log?.warn(
+    fields,
+    'the database has the schema of a later version, which this version can use; upgrade this replica',
+  )
 }
 
 /**

@@ -22,7 +22,10 @@ export class ActionUpkeep implements AsyncDisposable {
 
   async #run(): Promise<void> {
     await sweep(this.#deps).catch((error: unknown) => {
-      this.#deps.log.error({ err: error }, 'interrupted executions could not be ended')
+      this.#deps.log.error(
+        { err: error },
+        'could not end the executions of actions that a stopped replica left open, trying again',
+      )
     })
     if (this.#isDisposed) return
     this.#timer = setTimeout(() => {
@@ -40,6 +43,9 @@ export class ActionUpkeep implements AsyncDisposable {
 async function sweep({ db, log }: ActionUpkeepDeps): Promise<void> {
   for (const { actId, orderId, result } of await endInterrupted(db)) {
     const fields = { action_request_id: actId, order_id: orderId, has_result: result !== null }
-    log.warn(fields, 'interrupted execution ended')
+    log.warn(
+      fields,
+      'an execution that a stopped replica left open was ended; its result is in the action request',
+    )
   }
 }

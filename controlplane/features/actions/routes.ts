@@ -111,7 +111,8 @@ function later({ actions, execute }: ActionRoutesDeps): readonly Route[] {
       method: 'POST',
       path: '/api/v1/actions/:actionRequestId/cancel',
       auth: 'agent',
-      summary: 'Cancels a pending action or one that was not executed, and its token',
+      summary:
+        'Cancels an action that is pending or was not executed yet; its decision token becomes invalid',
       params: ActionParams,
       response: CancelReply,
       statuses: [404, 409],

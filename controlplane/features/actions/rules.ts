@@ -62,7 +62,8 @@ export function createActionRules(deps: {
 
   function current(): ActionRules {
     const { configuration } = library
-    if (configuration === null) throw new Error('actions are decided after the configuration was read')
+    if (configuration === null)
+      throw new Error('the configuration was not read yet, so no action can be decided')
     if (known?.configuration !== configuration)
       known = { configuration, rules: rulesOf(configuration, gateway) }
     return known.rules

@@ -128,7 +128,7 @@ function reachOf(principal: Principal, asked: string | undefined): Reach {
     return {
       ...own,
       scope: whole,
-      narrowed: `The scope is ${whole}, the namespace of agent ${principal.name}.`,
+      narrowed: `The scope all was limited to ${whole}, because agent ${principal.name} is of this namespace.`,
     }
   throw new ChaperoneError('forbidden', {
     detail: `Agent ${principal.name} may set kill switches of its own namespace only. Use ${whole}, agent:${namespace}/NAME or gateway:${namespace}/NAME.`,

@@ -79,7 +79,7 @@ function patch({ agents, config, origins: readOrigins }: AgentRoutesDeps): Route
     path: '/api/dashboard/agents',
     auth: 'agents/update',
     admits: ['machine_token'],
-    summary: 'Suspends, activates, revokes an agent, gives it a new key, or changes its fields',
+    summary: 'Suspends, activates or revokes an agent, gives it a new key, or changes its fields',
     body: PatchAgentBody,
     response: PatchAgentReply,
     handler: async ({ body, principal, namespaces }) => {

@@ -84,7 +84,7 @@ export function createOwnerTokenWarnings({
     const { method, path } = last.details
     const at = last.createdAt.toISOString().replace(/\.\d+Z$/, 'Z')
     return [
-      `The owner's token was used ${times} in the last 24 hours, the last time at ${at} (${method} ${path}). The audit log lists every use as owner_token.used.`,
+      `The owner's token was used ${times} in the last 24 hours, the last time at ${at} (${method} ${path}). The audit log lists every use as owner_token.used. Check that an administrator made them.`,
     ]
   }
 }

@@ -112,7 +112,8 @@ function parseJson(text: string): unknown {
 
 function malformed(cause?: unknown): ChaperoneError {
   return new ChaperoneError('malformed_request', {
-    detail: 'The payload is not an interaction of the chat provider.',
+    detail:
+      'The payload is not an interaction of the chat provider, so no answer was stored. Only the chat provider may send requests to this address.',
     cause,
   })
 }

@@ -59,7 +59,7 @@ async function register(
 function refuseNamespace(agent: string, { name }: CommandGateway): void {
   if (mayName(name, agent)) return
   throw new ChaperoneError('forbidden', {
-    detail: `The gateway ${name} may register agents of its own namespace only, and ${agent} is of another namespace.`,
+    detail: `The gateway ${name} may register agents of its own namespace only, and ${agent} is of another namespace. Choose a name in the namespace of the gateway.`,
   })
 }
 
@@ -98,12 +98,12 @@ async function create(
 function checkIdentity(row: AgentRow, { agent_id, api_key }: AgentRegister): void {
   if (agent_id !== undefined && agent_id !== row.id) {
     throw new ChaperoneError('conflict', {
-      detail: `The agent ${row.name} has the id ${row.id}, not ${agent_id}.`,
+      detail: `The agent ${row.name} has the id ${row.id}, not ${agent_id}. Correct agent_id, or leave it out.`,
     })
   }
   if (api_key !== undefined && !matchesHash(api_key, row.apiKeySha256)) {
     throw new ChaperoneError('forbidden', {
-      detail: `The given api_key is not the key of the agent ${row.name}.`,
+      detail: `The given api_key is not the key of the agent ${row.name}. Send its key, or leave api_key out.`,
     })
   }
 }

@@ -40,7 +40,7 @@ async function setPermission(
   if (!namesGateway(input.gateway_name, gateway.name)) {
     throw new ChaperoneError('not_found', {
       error: 'Gateway not found',
-      detail: `The gateway ${gateway.name} may set permissions for itself only, not for ${input.gateway_name}.`,
+      detail: `The gateway ${gateway.name} may set permissions for itself only, not for ${input.gateway_name}. Set gateway_name to ${gateway.name}.`,
     })
   }
   const { gatewayId } = gateway

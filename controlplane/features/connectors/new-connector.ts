@@ -48,7 +48,7 @@ export function connectorSpec(input: NewConnector, path: string): ConnectorSpec 
   const domainProblem = missingDomains(result.data)
   if (domainProblem !== null) throw validationError([`${at('domains')}: ${domainProblem}`])
   if (input.endpoint !== undefined && input.type !== 'mcp')
-    throw validationError([`${at('endpoint')}: is for type mcp only; remove the field`])
+    throw validationError([`${at('endpoint')}: is for connectors of type mcp only; remove the field`])
   const authProblem = wrongAuth(result.data.auth)
   if (authProblem !== null) throw validationError([`${at('header')}: ${authProblem}`])
   return result.data

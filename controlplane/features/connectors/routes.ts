@@ -67,7 +67,8 @@ function connectors({ config, origins: readOrigins }: ConnectorRoutesDeps): read
       method: 'POST',
       path: '/api/dashboard/connectors',
       auth: 'credentials/set',
-      summary: 'Adds a connector to a gateway, or replaces the token of an equal connector',
+      summary:
+        'Adds a connector to a gateway; if one with the same type and hosts exists, replaces its credential instead',
       body: AddConnectorBody,
       response: AddConnectorReply,
       handler: async ({ body, principal }) => {

@@ -24,7 +24,7 @@ export async function testCredential(
   const { identityRead } = connectorOfType(row.spec.type)
   if (identityRead === undefined)
     throw new ChaperoneError('conflict', {
-      detail: `A connector of type ${row.spec.type} has no read that works for every server, so its credential cannot be tested. Send a request through the gateway instead.`,
+      detail: `No read request works at every server of type ${row.spec.type}, so the credential cannot be tested. Send a request through the gateway instead.`,
     })
   if (row.credential === null && authOf(row.spec).type !== 'none')
     throw new ChaperoneError('conflict', {
@@ -70,7 +70,7 @@ function verdict(row: ConnectorRow, { ok, status, result, error }: ResultBody): 
   if (status === null || status >= 300)
     return {
       ...failedTest,
-      detail: `The provider answered ${status}, which does not show whether it accepts the credential.`,
+      detail: `The provider answered ${status}, which does not show whether it accepts the credential. Send a request through the gateway instead.`,
     }
   const identity = read?.identity(result) ?? null
   const owner = identity === null ? '' : ` Its owner is ${identity}.`

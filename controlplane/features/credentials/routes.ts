@@ -60,7 +60,8 @@ export function createCredentialRoutes({ credentials }: CredentialRoutesDeps): r
       method: 'POST',
       path: '/api/dashboard/credentials/test',
       auth: 'credentials/set',
-      summary: 'Sends a read with the credential of a connector, and names its owner',
+      summary:
+        'Sends a read request with the credential of a connector, and returns the owner of the credential',
       body: TestCredentialBody,
       statuses: [404],
       response: TestCredentialReply,

@@ -51,7 +51,8 @@ function importRoute(deps: BundleRoutesDeps): Route {
     method: 'POST',
     path: '/api/dashboard/import',
     auth: 'configuration/import',
-    summary: 'Imports a bundle: agents get new keys, shown once; policies become new entries',
+    summary:
+      'Imports a bundle: agents get new keys, which are returned once; policies are added beside the existing ones',
     body: ImportBody,
     bodyLimit: MAX_BUNDLE,
     response: ImportReply,

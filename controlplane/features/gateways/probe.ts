@@ -132,7 +132,8 @@ function read(status: number, body: unknown): ProbeReport {
     ok: false,
     status: 'not_ready',
     connectors,
-    error: 'The gateway runs and has no configuration yet',
+    error:
+      'The gateway runs but has not received its configuration yet, so it cannot decide on requests; check that it reaches the control plane',
   }
 }
 

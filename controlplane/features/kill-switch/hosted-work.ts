@@ -55,7 +55,7 @@ function noteOf(reports: readonly HostedWorkReport[]): string {
       : `The list omits work from before the last start of each gateway (the latest start was at ${since}).`,
     ...(dropped === 0
       ? []
-      : [`Entries that were discarded, because a gateway keeps a limited number of them: ${dropped}.`]),
+      : [`Items that the list omits, because a gateway keeps a limited number of them: ${dropped}.`]),
     ...(unidentified === 0
       ? []
       : [`Requests that may have started work whose id was not received: ${unidentified}.`]),

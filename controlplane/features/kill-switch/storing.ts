@@ -111,7 +111,10 @@ export function createKillStoring(deps: KillStoringDeps): KillStoring {
       return true
     } catch (error) {
       const { scope } = announced.announcement.entry
-      log.error({ err: error, scope }, 'kill switch sent to the gateways but not stored, trying again')
+      log.error(
+        { err: error, scope },
+        'kill switch is in force on connected gateways but could not be stored, trying again',
+      )
       return false
     }
   }
@@ -186,7 +189,7 @@ async function settleLifted(
   await db.tx(settle).catch((error: unknown) => {
     log.error(
       { err: error, scope },
-      'kill switch was lifted before it was stored, but its pending announcement could not be removed',
+      'kill switch was lifted before it was stored, but another replica may still store it and so activate it again; check `chaperone kill status`',
     )
   })
 }

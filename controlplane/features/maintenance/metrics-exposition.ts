@@ -62,7 +62,7 @@ export function exposition(state: MetricsState): Promise<string> {
   writeCertificate(write, state)
   write.labelled(
     'svc_policies_invalid',
-    'Policies of manifests that were never in force and deny their scope, by tier (platform, tenant)',
+    'Policies of manifests that were invalid from the start, so that actions in their scope are denied, by tier (platform, tenant)',
     'tier',
     Object.entries(state.invalid),
   )
@@ -96,7 +96,7 @@ function writeActions(registry: Registry, write: Write, { counts, refusedBatches
   const { total, lastHour, decisions24h } = counts
   new Counter({
     name: 'svc_actions_total',
-    help: 'Actions submitted to v1 or sent through gateways',
+    help: 'Actions submitted to the v1 API or sent through gateways',
     registers: [registry],
   }).inc(total)
   write.gauge('svc_actions_last_hour', 'Actions of the last hour', lastHour)

@@ -166,7 +166,11 @@ async function dropTraffic(q: Query, deps: RetentionDeps): Promise<number> {
   const records = await dropUndelivered(q, firstKept)
   // The lock on the traffic log is taken last, because every upload of records waits for it.
   const dropped = await dropOldTraffic(q, firstKept)
-  if (records > 0) deps.log.error({ records, before: firstKept }, 'records were deleted before their export')
+  if (records > 0)
+    deps.log.error(
+      { records, before: firstKept },
+      'records reached the end of their retention and were deleted before they were exported; check the receiver of the export',
+    )
   return dropped
 }
 
@@ -183,7 +187,7 @@ async function attempt({ log }: RetentionDeps, name: string, work: () => Promise
   try {
     return await work()
   } catch (error) {
-    log.error({ err: error, part: name }, 'a part of the cleanup failed')
+    log.error({ err: error, part: name }, 'a part of the cleanup failed; the next cleanup tries again')
     return -1
   }
 }

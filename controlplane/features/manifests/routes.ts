@@ -78,7 +78,7 @@ function podRoutes({ podReports }: OperatorRouteDeps): readonly Route[] {
       method: 'GET',
       path: OPERATOR_PATHS.pods,
       auth: 'operator',
-      summary: 'Lists pods with a sidecar that count as existing',
+      summary: 'Lists the pods with a sidecar that the operator has reported and not yet reported as deleted',
       response: KnownPods,
       handler: async () => ({ pods: [...(await podReports.list())] }),
     }),
@@ -156,14 +156,16 @@ function objectRoutes({ manifests }: OperatorRouteDeps): readonly Route[] {
       method: 'GET',
       path: `${OPERATOR_PATHS.objects}/:kind/:namespace/:name`,
       auth: 'operator',
-      summary: 'Returns the push result of one object, and how many gateways acknowledged it',
+      summary: 'Returns whether one object is in force, and how many gateways acknowledged it',
       params: ObjectParams,
       response: PushReply,
       handler: async ({ params }) => {
         const reply = await manifests.get(params)
         if (reply !== undefined) return reply
         const { kind, namespace, name } = params
-        throw new ChaperoneError('not_found', { detail: `There is no ${kind} ${namespace}/${name}.` })
+        throw new ChaperoneError('not_found', {
+          detail: `There is no ${kind} ${namespace}/${name}. Apply its manifest first.`,
+        })
       },
     }),
     route({
@@ -195,7 +197,7 @@ function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly R
       method: 'POST',
       path: OPERATOR_PATHS.changes,
       auth: 'operator',
-      summary: 'Applies objects that changed together as one version',
+      summary: 'Applies objects that changed together as one version of the configuration',
       body: ChangeSetBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: ChangeSetReply,
@@ -205,7 +207,8 @@ function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly R
       method: 'POST',
       path: OPERATOR_PATHS.sweep,
       auth: 'operator',
-      summary: 'Removes all objects of the source that the list omits, and returns those that are missing',
+      summary:
+        'Removes the objects of this source that the list omits, and returns the listed objects that are not stored',
       body: SweepBody,
       bodyLimit: SWEEP_LIMIT_BYTES,
       response: SweepReply,
@@ -215,7 +218,7 @@ function installationRoutes({ manifests, state }: OperatorRouteDeps): readonly R
       method: 'POST',
       path: '/api/operator/problems',
       auth: 'operator',
-      summary: 'Replaces the problems of manifest files, by file and line',
+      summary: 'Replaces the stored list of problems of manifest files, by file and line',
       body: ProblemsBody,
       bodyLimit: OBJECT_LIMIT_BYTES,
       response: Ok,

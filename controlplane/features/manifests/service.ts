@@ -149,7 +149,8 @@ export function createManifests(deps: ManifestsDeps): Manifests {
     change,
     async put(body) {
       const [reply] = (await change({ source: body.source, objects: [body], removed: [] })).replies
-      if (reply === undefined) throw new Error('a change set answers for each of its objects')
+      if (reply === undefined)
+        throw new Error('the change of the object has no result: report this as a defect of Chaperone')
       return reply
     },
     get: async (key) => {

@@ -93,7 +93,10 @@ async function begin({ db, orgId, keyring, log }: RotationDeps, keyId: string): 
     await recordEvent(q, { orgId, actor: systemActor('installation'), type: 'settings.updated', details })
   })
   keyring.sealWith(keyId)
-  log.info({ key_id: keyId, former_key_id: former }, 'new secrets are encrypted with another master key')
+  log.info(
+    { key_id: keyId, former_key_id: former },
+    'the rotation of the master key has begun: new secrets are encrypted with the new key',
+  )
 }
 
 async function complete({ db, orgId, keyring, log }: RotationDeps): Promise<void> {
@@ -103,6 +106,9 @@ async function complete({ db, orgId, keyring, log }: RotationDeps): Promise<void
     if (rewrapped === null) return
     const details = { change: 'master_key_rotation_completed', key_id: keyId, rewrapped }
     await recordEvent(q, { orgId, actor: systemActor('installation'), type: 'settings.updated', details })
-    log.info({ key_id: keyId, rewrapped }, 'every stored secret is encrypted with the new master key')
+    log.info(
+      { key_id: keyId, rewrapped },
+      'the rotation of the master key is complete: every stored secret is encrypted with the new key',
+    )
   })
 }

@@ -89,7 +89,10 @@ export class KeyRotation implements AsyncDisposable {
     this.#timer = setTimeout(() => {
       this.#running = this.#step()
         .catch((error: unknown) => {
-          this.#deps.log.error({ err: error }, 'the rotation of the master key cannot continue')
+          this.#deps.log.error(
+            { err: error },
+            'a step of the rotation of the master key failed, trying again',
+          )
           return true
         })
         .then((isIdle) => this.#schedule(isIdle ? IDLE_MS : BUSY_MS))
@@ -103,7 +106,10 @@ export class KeyRotation implements AsyncDisposable {
     clearTimeout(this.#timer)
     await this.#running
     await deleteReplicaKeys(db, this.#replicaId).catch((error: unknown) =>
-      log.warn({ err: error }, 'the report of the master keys could not be withdrawn'),
+      log.warn(
+        { err: error },
+        'could not remove the list of the master keys that this replica had; the list expires by itself',
+      ),
     )
   }
 }
@@ -113,10 +119,13 @@ async function reload({ keyring, log, readKeys }: KeyRotationDeps): Promise<void
   try {
     keyring.reload(await readKeys())
   } catch (error) {
-    log.error({ err: error }, 'the master key file cannot be read again')
+    log.error(
+      { err: error },
+      'the master key file cannot be read, so the keys that were read before stay in use; trying again',
+    )
   }
   if (keyring.keyIds.join() !== before)
-    log.info({ key_ids: keyring.keyIds }, 'the master key file has changed')
+    log.info({ key_ids: keyring.keyIds }, 'the master key file has changed; its keys are loaded')
 }
 
 /** Calls `work` under a lock that prevents other processes from changing the master keys. */

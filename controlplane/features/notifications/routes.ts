@@ -84,7 +84,7 @@ function channelRoutes({ notify: { channels } }: NotificationRouteDeps): readonl
       path: '/api/dashboard/notification-channels',
       auth: 'settings/update',
       summary:
-        'Replaces the settings of one channel, or removes the channel; a mask leaves a secret unchanged',
+        'Replaces the settings of one channel, or removes the channel; a secret that is sent back masked stays unchanged',
       body: ChannelBody,
       response: Ok,
       handler: async ({ body, principal }) => {

@@ -72,10 +72,12 @@ export function createNotifications({ db, orgId, keyring }: Deps): Notifications
       const state = await db.tx((q) => reviveMessage(q, orgId, eventId))
       if (state === 'dead') return
       if (state === undefined) {
-        throw new ChaperoneError('not_found', { detail: `There is no notification ${eventId}.` })
+        throw new ChaperoneError('not_found', {
+          detail: `There is no notification ${eventId}. List the notifications to find its id.`,
+        })
       }
       throw new ChaperoneError('conflict', {
-        detail: `Notification ${eventId} is ${state}. Only a dead notification can be sent again.`,
+        detail: `Notification ${eventId} is ${state}. Only a notification whose delivery has failed for good (dead) can be sent again.`,
       })
     },
   }

@@ -45,7 +45,8 @@ export function createWebhookSecret(deps: {
     all,
     async current() {
       const [newest] = await all()
-      if (newest === undefined) throw new Error('the webhook secret was removed while it was being made')
+      if (newest === undefined)
+        throw new Error('another process removed the webhook secret while it was being created: try again')
       return newest
     },
     async rotate(by) {

@@ -108,7 +108,10 @@ async function unconfirmed(
   const { userId } = claimed
   const { code, cause } = error instanceof SignInError ? error : { code: null, cause: error }
   const reason = cause instanceof Error ? cause.message : undefined
-  log.warn({ user_id: userId, code, reason }, 'the identity provider does not confirm a user')
+  log.warn(
+    { user_id: userId, code, reason },
+    'the identity provider did not confirm a user; unless it is unreachable, the access of the user ends',
+  )
   if (code === null || code === 'unreachable') {
     await releaseIdentity(db, userId)
     throw code === null ? error : unreachable(error)

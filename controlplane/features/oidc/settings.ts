@@ -68,7 +68,7 @@ export function readOidcSettings(text: (name: OidcVariable) => string | null): O
   const issuer = checkedIssuer(values.issuer)
   if (values.clientId === null)
     throw new Error(
-      'OIDC_CLIENT_ID is not set: set it to the id of the client at the provider, because OIDC_ISSUER is set',
+      'OIDC_ISSUER is set without OIDC_CLIENT_ID: set OIDC_CLIENT_ID to the id of the client at the provider',
     )
   const scopes = (values.scopes ?? 'openid profile email').split(/\s+/)
   if (!scopes.includes('openid')) throw new Error('OIDC_SCOPES lacks openid: set it to openid profile email')

@@ -103,7 +103,7 @@ class Watch implements Disposable {
   #run(): void {
     this.#poll()
       .catch((error: unknown) =>
-        this.#deps.log.warn({ err: error }, 'changes for the dashboard could not be read'),
+        this.#deps.log.warn({ err: error }, 'could not read what changed for open dashboards, trying again'),
       )
       .finally(() => {
         if (this.isIdle) this.#known = null

@@ -67,7 +67,7 @@ function databaseWarnings({ isPolling }: Pick<Db, 'isPolling'>): readonly string
 }
 
 const POLLING =
-  'DATABASE_URL leads to a connection pooler, so replicas get changes of each other by polling twice a second, and cannot migrate the database. Set DATABASE_LISTEN_URL to the address of PostgreSQL itself.'
+  'DATABASE_URL leads to a connection pooler, so each replica polls for the changes of the others twice a second, and no replica can migrate the database. Set DATABASE_LISTEN_URL to the address of PostgreSQL itself.'
 
 function gatewayState(
   row: GatewayRow,

@@ -168,7 +168,7 @@ function judgeNamed(given: ProxiedCase, named: Named): Finding {
  * (for example `provider_tool.mcp`), which the explanation does not evaluate.
  */
 const UNREAD_BODY =
-  'body        not evaluated: tools, URLs and other fields in it can make the provider act, and each is decided too'
+  'body        not evaluated here: the gateway also decides on tools, URLs and other fields of the body that make the provider act, so its decision can be stricter'
 
 /**
  * Returns the action that the result shows: the first action of the request. If the request may be one of

@@ -239,10 +239,14 @@ function isExpired({ expiresAtMs }: Presented): boolean {
 function refuseForeign(pod: ReviewedPod, row: PodIdentityRow): void {
   const who = `Pod ${pod.namespace}/${pod.name}`
   if (row.namespace !== pod.namespace || row.name !== pod.name)
-    throw forbidden(`${who} has the UID that was reported for ${row.namespace}/${row.name}.`)
+    throw forbidden(
+      `${who} presents the UID of pod ${row.namespace}/${row.name}, so its token is refused. Delete the pod, so that its workload creates it again.`,
+    )
   if (row.isDeleted) throw forbidden(`${who} is deleted, so its token is no longer valid.`)
   if (row.isTokenReplaced)
-    throw forbidden(`${who} has a newer token. The sidecar reads it from the file that the kubelet renews.`)
+    throw forbidden(
+      `${who} has a newer token, so this one is refused. The sidecar reads the newer one from the file that the kubelet renews.`,
+    )
 }
 
 function lastOfEach(pods: readonly PodIdentityReport[]): ReadonlyMap<string, PodIdentityReport> {

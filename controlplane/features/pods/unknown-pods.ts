@@ -32,12 +32,15 @@ export function createUnknownPods({ db, log, nowMs }: UnknownPodsDeps): UnknownP
     async refusalOf({ uid: podUid, namespace, name }) {
       const who = `Pod ${namespace}/${name}`
       if ((await noteUnknownPod(db, podUid)) < WAIT_S) {
-        const detail = `${who} is not reported by the operator yet. Try again in a moment.`
+        const detail = `The operator has not reported ${who} yet. Try again in a moment.`
         return new ChaperoneError('not_ready', { detail, retryAfterS: RETRY_AFTER_S })
       }
       if (refused.size >= MAX_REFUSED) refused.clear()
       if (!refused.has(podUid))
-        log.warn({ podUid, namespace, name }, 'pod refused: not reported by the operator')
+        log.warn(
+          { podUid, namespace, name },
+          'pod refused, because the operator did not report it as injected; create it again while the operator runs',
+        )
       refused.set(podUid, { podUid, namespace, name, untilMs: nowMs() + REFUSED_TTL_MS })
       return new ChaperoneError('forbidden', {
         detail: `${who} is not reported by the operator as injected. Check that the operator runs, and create the pod again so that the injector adds the sidecar.`,

@@ -73,7 +73,8 @@ function patch(deps: PolicyRoutesDeps): Route {
     method: 'PATCH',
     path: '/api/dashboard/policies',
     auth: 'policies/update',
-    summary: 'Changes a policy; 409 when expected_version is no longer its version',
+    summary:
+      'Changes a policy; 409 when another change was saved, so that expected_version is no longer its version',
     body: PatchPolicyBody,
     response: SavedPolicyReply,
     handler: async ({ body, ...caller }) => {

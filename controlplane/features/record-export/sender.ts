@@ -61,7 +61,7 @@ export function createRecordSender(deps: RecordSenderDeps): RecordSender {
     await backOff(db, name, waitMs)
     log.warn(
       { destination: name, attempts, why, retry_in_ms: Math.round(waitMs) },
-      'records not exported yet',
+      'the records could not be exported yet, trying again',
     )
     return 'failed'
   }
@@ -79,7 +79,10 @@ export function createRecordSender(deps: RecordSenderDeps): RecordSender {
   async function dropMissing(missing: readonly PendingRecord[]): Promise<void> {
     if (missing.length === 0) return
     await settle(db, { name, positions: positionsOf(missing), dropped: missing.length })
-    log.error({ destination: name, records: missing.length }, 'records were deleted before their export')
+    log.error(
+      { destination: name, records: missing.length },
+      'records reached the end of their retention and were deleted before they were exported; check the receiver of the export',
+    )
   }
 
   /** Reads the oldest records. Removes from the outbox the records whose rows retention has deleted. */
@@ -121,10 +124,17 @@ function logRejected(
   given: { readonly rejected: number; readonly message: string; readonly refused: readonly PendingRecord[] },
 ): void {
   const { rejected, message, refused } = given
-  if (rejected > 0) log.error({ destination, records: rejected, message }, 'exported records rejected')
+  if (rejected > 0)
+    log.error(
+      { destination, records: rejected, message },
+      'the destination rejected records of the export, which are not sent again',
+    )
   if (refused.length === 0) return
   const ids = refused.map(({ recordId }) => recordId)
-  log.error({ destination, records: ids.length, record_ids: ids }, 'exported records rejected')
+  log.error(
+    { destination, records: ids.length, record_ids: ids },
+    'the destination rejected records of the export, which are not sent again',
+  )
 }
 
 function isKept(pending: PendingRecord): pending is PendingRecord & QueuedRecord {

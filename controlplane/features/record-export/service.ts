@@ -82,13 +82,16 @@ async function sendUntil(stop: AbortSignal, deps: Sending): Promise<void> {
   }
   while (!stop.aborted) {
     const waitMs = await round().catch((error: unknown) => {
-      log.error({ err: error }, 'record export failed')
+      log.error({ err: error }, 'the export of records failed, trying again')
       return pollMs
     })
     await sleep(waitMs, stop)
   }
   await releaseLease(db, DESTINATION, by).catch((error: unknown) =>
-    log.warn({ err: error }, 'lease of the record export not released'),
+    log.warn(
+      { err: error },
+      'the lease of the record export was not released, so another replica continues only after it expires',
+    ),
   )
 }
 

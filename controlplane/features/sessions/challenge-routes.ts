@@ -29,7 +29,8 @@ export function createChallengeRoutes({
       handler: async ({ query, raw }) => {
         if (installationProof === null) {
           throw new ChaperoneError('not_found', {
-            detail: 'This server has no installation key (INSTALLATION_KEY_FILE).',
+            detail:
+              'This server has no installation key, so it cannot prove which data folder it belongs to. Set INSTALLATION_KEY_FILE to the key file of the installation.',
           })
         }
         return { proof: installationProof(query.nonce, raw.request.raw.socket) }

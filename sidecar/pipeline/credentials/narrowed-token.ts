@@ -88,7 +88,7 @@ function needOf(
   const need = rules === undefined ? permissionNeed(actions, readsMore) : scopeNeed(actions, rules)
   if (typeof need !== 'string') return need
   return rules === undefined
-    ? `The permissions that ${need} needs are not known.`
+    ? `It is not known which permissions ${need} needs, so its requests are sent with the token of the Connector, which is not limited to single requests.`
     : `The Connector states no scopes for ${need}.`
 }
 

@@ -157,7 +157,7 @@ test.each<[string, () => Promise<string>, RegExp]>([
   [
     'has no rule for the approvers of the request',
     async () => held([by(await policy(), undefined, 1, ['leads'])], { matched_rule: 'codehost.*' }),
-    /^No rule of the policy requires approval of the groups of this request\./,
+    /^No rule of the policy requires approval of the groups of this request, so/,
   ],
 ])('a policy that %s has no exception, with the reason', async (_, approval, reason) => {
   const found = await only(await approval())

@@ -141,7 +141,7 @@ describe('each host has its own winner', () => {
     await claim(first, [place], { domains: ['a.example', 'b.example'] }, { createdAt: OLD })
     const reply = await claim(second, [place], { domains: ['b.example', 'c.example'] }, { createdAt: YOUNG })
     expect(reply).toMatchObject({ accepted: true, problem: 'Conflict', gateways: [place.name] })
-    expect(reply.reasons.join()).toContain('b.example belongs at Gateway')
+    expect(reply.reasons.join()).toContain('the host b.example belongs to the connector')
     expect(await hosts(place)).toEqual([`${first}: a.example b.example`, `${second}: c.example`])
     await guests.manifests.remove('Connector', first)
     expect(await hosts(place)).toEqual([`${second}: b.example c.example`])

@@ -224,7 +224,9 @@ describe('back-off', { timeout: 90_000 }, () => {
     await world.notifications.retry(rows[0]!.eventId)
     await settled(world, 'delivered')
     expect(new Set(receiver.seen.map((seen) => seen.header('webhook-id'))).size).toBe(1)
-    await expect(world.notifications.retry(rows[0]!.eventId)).rejects.toThrow('Only a dead notification')
+    await expect(world.notifications.retry(rows[0]!.eventId)).rejects.toThrow(
+      'Only a notification whose delivery has failed for good',
+    )
   })
 
   test('waits longer when the receiver sends Retry-After', async () => {

@@ -30,7 +30,7 @@ describe('the settings', () => {
     [{ OIDC_ISSUER: 'https://u:p@idp.example.com' }, /OIDC_ISSUER/],
     [{ OIDC_ISSUER: 'https://idp.example.com/?a=b' }, /OIDC_ISSUER/],
     [{ OIDC_ISSUER: 'idp' }, /OIDC_ISSUER/],
-    [{ OIDC_CLIENT_ID: '' }, /OIDC_CLIENT_ID is not set/],
+    [{ OIDC_CLIENT_ID: '' }, /OIDC_ISSUER is set without OIDC_CLIENT_ID/],
     [{ OIDC_SCOPES: 'profile' }, /lacks openid/],
     [{ OIDC_GROUPS: '' }, /OIDC_GROUPS/],
     [{ OIDC_GROUPS: '{' }, /OIDC_GROUPS/],

@@ -68,7 +68,9 @@ test('a record that is deleted before its export counts as dropped, and the othe
   await world.drained()
   expect(stub.accepted).toEqual([kept.id])
   expect(await world.destination()).toMatchObject({ sent: 1, dropped: 1 })
-  expect(world.log()).toContain('records were deleted before their export')
+  expect(world.log()).toContain(
+    'records reached the end of their retention and were deleted before they were exported',
+  )
 })
 
 test('a destination ends when no replica has had it for an hour, but not by a replica that exports', async () => {

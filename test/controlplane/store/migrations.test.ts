@@ -142,7 +142,7 @@ describe('a database of another version', () => {
     expect(lines).toContainEqual(
       expect.objectContaining({
         level: 40,
-        msg: 'database has the schema of a later version',
+        msg: 'the database has the schema of a later version, which this version can use; upgrade this replica',
         ...{ schema: 900, schema_version: `${major}.${minor + 1}.3`, version: VERSION },
       }),
     )

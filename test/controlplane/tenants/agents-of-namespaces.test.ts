@@ -64,7 +64,11 @@ test.each([[{}], [{ scope: 'all' }], [{ scope: ' ALL ' }]])(
     const on = await own('POST', STOP, { active: true, reason: 'runaway', ...scope })
     expect([on.status, on.body]).toEqual([
       200,
-      { kill_switch: true, warning: 'The scope is namespace:alpha, the namespace of agent alpha/warden.' },
+      {
+        kill_switch: true,
+        warning:
+          'The scope all was limited to namespace:alpha, because agent alpha/warden is of this namespace.',
+      },
     ])
     expect(await stopped()).toEqual([{ scope: 'namespace:alpha', source: 'api:alpha' }])
     expect(await decisionOf(own)).toBe('Kill switch active: runaway')

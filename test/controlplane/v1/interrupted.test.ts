@@ -117,7 +117,8 @@ test('a control plane that is killed in the middle of an execution leaves a trac
     gateway_id: expect.stringMatching(/^gw_/),
     order_id: orderId,
     status: null,
-    error: 'the control plane stopped during the execution, so its result is unknown',
+    error:
+      'the control plane stopped during the execution, so its result is unknown: check at the provider whether the action took effect',
   })
   expect(await sql('select 1 from executions')).toEqual([])
 })

@@ -237,7 +237,9 @@ describe.skipIf(whySkipped !== null)('the administration pages', { timeout: 120_
       })
     await choose(bundle)
     await page.getByText(`1 new, 1 changed, ${others.length} the same.`).waitFor()
-    await page.getByText('Differs in priority. Becomes a policy beside the existing one.').waitFor()
+    await page
+      .getByText('Differs in priority. Added as a second policy; the existing one stays unchanged.')
+      .waitFor()
     expect(await violations(page)).toEqual([])
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByText('Imported: agents 1, policies 1.').waitFor()

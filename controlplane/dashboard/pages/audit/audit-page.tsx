@@ -36,7 +36,7 @@ export function Page() {
   const isFiltered = FILTER_NAMES.some((name) => query[name])
   return (
     <>
-      <PageHead title="Audit" about="Decisions, approvals and changes. Events are append-only.">
+      <PageHead title="Audit" about="Decisions, approvals and changes. Events are added, but never changed.">
         <Button
           component="a"
           variant="default"

@@ -53,5 +53,5 @@ function effectOf({ kind, state, differs = [], error }: Item): string {
   const fields = `Differs in ${differs.join(', ')}.`
   return kind === 'agent'
     ? `${fields} Not imported, because an agent of this name exists.`
-    : `${fields} Becomes a policy beside the existing one.`
+    : `${fields} Added as a second policy; the existing one stays unchanged.`
 }

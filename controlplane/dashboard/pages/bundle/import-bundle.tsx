@@ -91,7 +91,8 @@ function Report({ reply }: { readonly reply: ImportReply }) {
       </Text>
       {disabled.length === 0 ? null : (
         <Text size="sm">
-          Disabled because their tests fail: <UntrustedText text={disabled.join(', ')} />
+          These policies are disabled until you correct them, because their tests fail:{' '}
+          <UntrustedText text={disabled.join(', ')} />
         </Text>
       )}
       {errors.length === 0 ? null : (

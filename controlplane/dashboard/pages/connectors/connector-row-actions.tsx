@@ -78,7 +78,7 @@ function NewCredential(props: Props & { readonly isOpen: boolean; readonly onClo
     >
       <PasswordInput
         label="Credential"
-        description="Stored encrypted and sent only to the provider. The current credential is deleted."
+        description="Stored encrypted and sent only to the provider. It replaces the current credential, which is deleted."
         value={token}
         onChange={(event) => setToken(event.currentTarget.value)}
         autoComplete="off"

@@ -32,7 +32,7 @@ export function Page() {
     <>
       <PageHead
         title="Connectors"
-        about="A connector maps the requests to a provider to actions and adds the credential, which agents never receive."
+        about="A connector gives each request to a provider the name of its action, and adds the credential, which agents never receive."
       >
         {mayAct ? (
           <Button leftSection={<Icon name="plus" size={16} />} onClick={open}>

@@ -112,7 +112,7 @@ function Steps({ row, text }: { readonly row: ConnectorView; readonly text: stri
           <Text size="sm">
             {isCluster
               ? 'In a cluster a Secret is the only source of the credential. The command reads the value from the terminal; end it with Ctrl-D.'
-              : 'The manifest of this connector states where its credential is kept.'}
+              : 'The manifest of this connector states where its credential is kept. To change the credential, follow these steps:'}
           </Text>
           <CopyText label="steps" text={text} />
         </Stack>

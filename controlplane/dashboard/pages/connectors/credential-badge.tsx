@@ -15,7 +15,7 @@ export function CredentialBadge({ row: { auth_type, has_token, type, credential,
     return (
       <ToneBadge
         tone="wait"
-        title="This connector has no credential. It uses the access token of the settings, if one is set."
+        title="This connector has no credential of its own. Requests are sent with the GitHub access token of the page Settings; without that token, they are denied."
       >
         From settings, if set
       </ToneBadge>

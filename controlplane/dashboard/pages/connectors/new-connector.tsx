@@ -59,7 +59,7 @@ export function NewConnector({ isOpen, onClose, onSaved }: Props) {
       />
       <Text size="sm" c="dimmed" role="status">
         {problem ??
-          'An existing connector with the same provider and hosts gets the new credential and access rule.'}
+          'If a connector with the same provider and hosts exists, it gets this credential and access rule.'}
       </Text>
     </FormDialog>
   )

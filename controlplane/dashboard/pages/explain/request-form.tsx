@@ -96,8 +96,8 @@ function UnknownAgent({ agent }: { readonly agent: string }) {
       className="note"
       mb="sm"
     >
-      The gateway serves no agent <UntrustedText text={agent} />. The result considers only rules that apply
-      to every agent.{' '}
+      The gateway serves no agent with the name <UntrustedText text={agent} />. The result considers only
+      rules that apply to every agent.{' '}
       <Anchor inherit underline="always" href={hrefOf('agents')}>
         All agents
       </Anchor>

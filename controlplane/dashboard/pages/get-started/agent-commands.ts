@@ -24,7 +24,7 @@ export function agentCommands(facts: {
   const anywhere = {
     title: 'On another machine',
     about:
-      'Copy ca-bundle.crt from the data folder of the gateway. It contains the public roots and the CA of the gateway.',
+      'Copy ca-bundle.crt from the data folder of the gateway. It contains the public root certificates and the CA certificate of the gateway.',
     text: [
       `export HTTPS_PROXY=${shellQuoted(proxy)}`,
       'export HTTP_PROXY=$HTTPS_PROXY',

@@ -45,7 +45,7 @@ export function AgentStep({ agent, onChange }: Props) {
             ) : (
               <Select
                 label="Name"
-                description="The agent keeps its key and moves to the gateway of the first step."
+                description="The agent keeps its key and moves to the gateway that you chose in the first step."
                 data={names}
                 value={agent.name}
                 onChange={(name) => onChange({ ...agent, name: name ?? '' })}

@@ -134,7 +134,7 @@ function SelfHosted({ draft, onChange }: Pick<Props, 'draft' | 'onChange'>) {
     <>
       <TextInput
         label="Base URL"
-        description="Address of a self-hosted instance. Default: the hosts themselves."
+        description="URL of a self-hosted instance. Its host replaces the default hosts of the provider. If empty, requests go to the hosts of the connector."
         placeholder="https://git.example.com"
         value={draft.baseUrl}
         onChange={(event) => onChange({ ...draft, baseUrl: event.currentTarget.value })}

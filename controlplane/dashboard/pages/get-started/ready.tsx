@@ -26,7 +26,7 @@ export function Ready({ reply, draft }: { readonly reply: SetUpGatewayReply; rea
       {reply.gateway_token === null ? null : (
         <Panel title="Start the gateway">
           <Text size="sm" c="dimmed" mb="xs">
-            The command contains the enrolment token, which is shown only once.
+            The command contains the enrolment token of the gateway, which is shown only once. Copy it now.
           </Text>
           <CopyText
             label="gateway command"
@@ -54,7 +54,8 @@ export function Ready({ reply, draft }: { readonly reply: SetUpGatewayReply; rea
       <FirstRequest agent={agent} />
       <Panel title="Examples">
         <Text size="sm" c="dimmed">
-          Your current policies decide these actions of a built-in agent without credentials.
+          A built-in agent without credentials submits these example actions. Your current policies decide
+          them.
         </Text>
         <DemoScenarios />
       </Panel>

@@ -30,7 +30,7 @@ export function KeyFigures(props: {
         href={hrefOf('traffic', { decision: 'DENY' })}
         note={
           total !== null && total.wouldBlock > 0
-            ? `${total.wouldBlock} more would be denied or held`
+            ? `${total.wouldBlock} more would be denied or held with full enforcement`
             : undefined
         }
       />

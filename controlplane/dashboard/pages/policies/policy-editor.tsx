@@ -132,6 +132,7 @@ function aboutOf(stored: PolicyDetails | null): string {
   if (stored === null) return 'The policy has no effect before it is saved.'
   const { version, active, active_version: activeVersion } = stored
   if (active) return `Version ${version}, active${stored.enabled ? '' : ' once the policy is enabled'}.`
-  if (activeVersion === null) return `Version ${version}. No version was ever active, because the tests fail.`
+  if (activeVersion === null)
+    return `Version ${version}. No version was ever active, because the tests fail. Correct the rules or the tests.`
   return `The tests of version ${version} fail. Version ${activeVersion} stays active.`
 }

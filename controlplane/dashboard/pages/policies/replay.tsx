@@ -50,7 +50,7 @@ export function Replay({
         </Button>
         {answer !== null && answer.to !== draft ? (
           <Text size="sm" c="dimmed">
-            The text has changed since this replay.
+            The text has changed since this replay. Replay again to see its effect.
           </Text>
         ) : null}
       </Group>

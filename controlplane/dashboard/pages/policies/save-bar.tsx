@@ -88,7 +88,11 @@ function savedText(saved: number | null, base: PolicyDetails | null, isChanged: 
 
 function wordingOf(isYaml: boolean, isNew: boolean): { readonly about: string; readonly save: string } {
   if (isYaml)
-    return { about: 'Changes are not saved here. Show the manifest to commit.', save: 'Show manifest' }
+    return {
+      about:
+        'This installation takes policies from manifests, so changes are not saved here. Show the manifest, and commit it.',
+      save: 'Show manifest',
+    }
   return {
     about: 'Gateways apply the saved policy within a second.',
     save: isNew ? 'Create' : 'Save',

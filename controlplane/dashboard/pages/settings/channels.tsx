@@ -32,7 +32,7 @@ const ABOUT: Readonly<Record<ChannelName, { readonly title: string; readonly abo
   web_push: {
     title: 'Web Push',
     about:
-      'The number of pending approvals in the browsers and on the phones that users have added under Approvals, Notifications.',
+      'A notification with the number of pending approvals, in the browsers and on the phones that users have added under Approvals, Notifications.',
   },
 }
 const STATES: Readonly<Record<ChannelView['state'], { readonly label: string; readonly tone: Tone }>> = {

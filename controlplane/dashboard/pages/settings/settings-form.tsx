@@ -29,13 +29,14 @@ const FIELDS = [
   {
     key: 'codehost_pat',
     label: 'Access token of the code host (GitHub)',
-    about: 'For GitHub connectors without their own credential.',
+    about: 'Sent with the requests of GitHub connectors that have no credential of their own.',
     isSecret: true,
   },
   {
     key: 'gateway_url',
     label: 'Address of the gateway',
-    about: 'Gateway that executes approved actions. Default: the connected gateway.',
+    about:
+      'URL of the gateway that executes approved actions if no gateway of the agent is connected to the control plane.',
     isSecret: false,
   },
 ] as const

@@ -40,7 +40,8 @@ export function WebhookSecret() {
               setSecret(made.webhook_secret)
             }}
           >
-            Receivers that still use the previous secret can no longer verify notifications.
+            The secret shown until now stays valid until the next rotation. Receivers with an older secret can
+            no longer verify notifications.
           </ConfirmButton>
         </Group>
       </Stack>

@@ -43,8 +43,8 @@ export function CurrentDecision({ record }: { readonly record: TrafficRecord }) 
 function VersionNote({ then, now }: { readonly then: number | null; readonly now: number }) {
   const text =
     then === now
-      ? 'The configuration has not changed since.'
-      : `The configuration has changed since, from version ${then ?? 'unknown'} to ${now}.`
+      ? 'The configuration has not changed since this request.'
+      : `The configuration has changed since this request, from version ${then ?? 'unknown'} to ${now}.`
   return (
     <Text size="sm" c="dimmed" mb="xs">
       {text} Bodies are not recorded, so a request whose action depends on the body is decided as the

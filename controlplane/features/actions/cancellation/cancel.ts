@@ -58,6 +58,6 @@ async function tooLate(q: Query, row: ActionRow): Promise<Error> {
     detail:
       row.status === 'allowed'
         ? 'The decision token was used, so the action is in progress or completed and cannot be cancelled.'
-        : 'The approval has ended. Read the action request again.',
+        : 'The approval has ended in the meantime, so nothing was cancelled. Read the action request again to see its state.',
   })
 }

@@ -17,7 +17,7 @@ export async function ownAction(
   if (row !== undefined && row.agentId === agentId) return row
   throw new ChaperoneError('not_found', {
     error: 'Action request not found',
-    detail: `This agent has no action request ${id.slice(0, 100)}.`,
+    detail: `This agent has no action request ${id.slice(0, 100)}. Check the id.`,
   })
 }
 

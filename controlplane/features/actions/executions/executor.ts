@@ -130,7 +130,8 @@ async function byUrl(
   url: string,
 ): Promise<Executor> {
   const { agent, request: made } = at
-  if (made === null) throw new Error('an action without a request has no capable gateway')
+  if (made === null)
+    throw new Error('the action has no HTTP request, so only a connected gateway could execute it')
   const gateway = await findUrlGateway(url)
   const { scheme, canonical } = made
   const request = withoutCredential(made.request, at.place.action.connector)

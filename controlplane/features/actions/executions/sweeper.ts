@@ -12,7 +12,8 @@ const UNKNOWN: Outcome = {
   isDone: false,
   status: null,
   result: null,
-  error: 'the control plane stopped during the execution, so its result is unknown',
+  error:
+    'the control plane stopped during the execution, so its result is unknown: check at the provider whether the action took effect',
   code: 'upstream_timeout',
 }
 

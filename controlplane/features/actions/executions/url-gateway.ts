@@ -146,7 +146,7 @@ function failed(error: string, status: number): Outcome {
 
 function unknown({ isLate }: CallError): Outcome {
   const why = isLate ? 'did not answer within 30 s' : 'broke the connection'
-  const error = `the gateway ${why}, so the result of the action is unknown`
+  const error = `the gateway ${why}, so the result of the action is unknown: check at the provider whether it took effect`
   return { isDone: false, status: null, result: null, error, code: 'upstream_timeout' }
 }
 

@@ -153,7 +153,7 @@ async function inTransaction(deps: SubmissionDeps, given: Case): Promise<Submitt
 }
 
 /** Thrown to roll back the transaction when the rules changed before the decision was stored. */
-const OUTDATED = new Error('the rules changed while the action was decided')
+const OUTDATED = new Error('the rules changed while the action was decided, so the decision was not stored')
 
 async function storeDecided(q: Query, deps: SubmissionDeps, given: Case): Promise<Submitted> {
   const action = decidedAction(deps, given)

@@ -33,7 +33,10 @@ export async function loadSigningKeys(q: Query, keyring: Keyring): Promise<Signi
     publicJwk: row.publicJwk,
   }))
   const [current] = all
-  if (current === undefined) throw new Error('The signing key that was just created is not in the database.')
+  if (current === undefined)
+    throw new Error(
+      'The signing key that was just created cannot be read from the database, so no decision token can be signed. Try again.',
+    )
   return { current, all }
 }
 

@@ -113,7 +113,7 @@ function nothingToWithdraw({ id, status, isOverdue }: ApprovalRow): ChaperoneErr
   const detail =
     status === 'pending' && !isOverdue
       ? `You have not answered ${id}, so there is nothing to withdraw. Deny it to refuse the request.`
-      : `${id} is ${isOverdue && status === 'pending' ? 'expired' : status}. Only an approval can be withdrawn.`
+      : `${id} is ${isOverdue && status === 'pending' ? 'expired' : status}. Only an answer that approved the request can be withdrawn.`
   return new ChaperoneError('conflict', { error: 'Nothing to withdraw', detail })
 }
 

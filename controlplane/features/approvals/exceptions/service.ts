@@ -63,8 +63,9 @@ type Context = PolicyExceptionsDeps & {
 }
 
 const NO_SINGLE_RULE = {
-  several: 'Several rules of the policy require approval of the same groups. Edit the policy.',
-  none: 'No rule of the policy requires approval of the groups of this request. Edit the policy.',
+  several:
+    'Several rules of the policy require approval of the same groups, so it is unclear which rule needs the exception. Add the exception in the editor of the policy.',
+  none: 'No rule of the policy requires approval of the groups of this request, so no rule can get the exception. Edit the policy by hand.',
 } as const
 
 type Holding = HeldBy['policies'][number]
@@ -80,11 +81,11 @@ async function exceptionIn(
   const none = (obstacle: string) => ({ kind: 'none' as const, policy: holding.rule, obstacle })
   if (policy === undefined)
     return none(
-      'The policy is built in, was deleted, or belongs to a namespace whose policies you cannot read.',
+      'No exception can be added: the policy is built in, was deleted, or belongs to a namespace whose policies you cannot read. Answer the request by itself, or ask an admin.',
     )
   if (`${policy.activeVersion}` !== holding.ref.slice(at + 1) || policy.version !== policy.activeVersion)
     return none(
-      'The policy has changed since the request was held. Edit the policy, or wait for the next request.',
+      'The policy has changed since it held this request, so no exception is proposed. Edit the policy by hand, or wait until it holds another request.',
     )
   const { name: rule, problem } = holdingRule(policy.policyYaml, holding, row.card.matched_rule)
   if (rule === null) return none(NO_SINGLE_RULE[problem])

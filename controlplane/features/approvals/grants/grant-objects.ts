@@ -51,12 +51,12 @@ export async function endGrantOfObject(
 }
 
 const EFFECT =
-  'both fields have no effect: the rules stay in force without an end, and the Permission approves no held requests'
+  'both fields have no effect: the rules of the Permission do not expire, and it approves no held requests'
 
 const UNKNOWN = `spec.expiresAt and spec.maxUses: no approver granted this Permission, so ${EFFECT}. Remove both fields, or make a grant on the card of a held request.`
 
 function differing({ id }: GrantRow): string {
-  return `spec differs from grant ${id}, so expiresAt and maxUses have no effect: the rules stay in force without an end, and the Permission approves no held requests. Undo the change. To make another grant, answer a held request.`
+  return `spec differs from grant ${id}, so expiresAt and maxUses have no effect: the rules of the Permission do not expire, and it approves no held requests. Undo the change. To make another grant, answer a held request.`
 }
 
 function clusterGrant(row: GrantRow): ClusterGrant {

@@ -37,7 +37,9 @@ export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
   const { row, grant, orgId, by, actor } = given
   const { card, gatewayId, agentId } = row
   if (gatewayId === null || agentId === null)
-    throw refused(`Agent ${row.agent} or its gateway no longer exists.`)
+    throw refused(
+      `Agent ${row.agent} or its gateway no longer exists, so no grant can be made. Answer without a grant.`,
+    )
   const held = coverable(row, grant.request)
   const { allowsGrants, obstacle } = await holdingPolicies(q, held, given.platformNamespaces)
   if (obstacle !== null) throw refused(obstacle)
@@ -80,9 +82,14 @@ export async function makeGrant(q: Query, given: MakeGrant): Promise<GrantRow> {
 /** Returns the rules that hold the request. Throws `conflict` if the requested grant cannot cover the request. */
 function coverable({ kind, card }: ApprovalRow, { target }: GrantRequest): HeldBy {
   const obstacle =
-    kind === 'hold' ? grantObstacle(card) : 'Grants are possible only for requests through a gateway.'
+    kind === 'hold'
+      ? grantObstacle(card)
+      : 'This action was submitted to the API, and a grant covers only requests through a gateway. Answer without a grant.'
   if (obstacle !== null || card.held_by === undefined)
-    throw refused(obstacle ?? 'No rule holds this request.')
+    throw refused(
+      obstacle ??
+        'No rule is known to hold this request, so a grant would cover nothing. Answer without a grant.',
+    )
   if (card.access_request === true && card.target === null && target === 'same') throw refused(NO_TARGET)
   return card.held_by
 }

@@ -108,7 +108,7 @@ async function defer(
   const decision = heldDecision(input)
   if (!(await input.executions.defer(q, execution, { approvalId: approval.id, decision }))) {
     throw new ChaperoneError('conflict', {
-      detail: `${actId} is no longer allowed, so no approval is opened.`,
+      detail: `The action ${actId} is no longer allowed, so no approval is opened. Submit the action again.`,
     })
   }
   await recordEvent(q, {

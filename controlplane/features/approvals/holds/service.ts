@@ -165,7 +165,9 @@ async function create(q: Query, input: IdentifiedHold, binding: string): Promise
 async function refuseForeignAction(q: Query, { act_id, agent }: HoldBody): Promise<void> {
   const owner = (await findActionOwners(q, [act_id])).get(act_id) ?? null
   if (owner === null || owner === (await findAgentIds(q, [agent])).get(agent)) return
-  throw new ChaperoneError('forbidden', { detail: `Action ${act_id} does not belong to agent ${agent}.` })
+  throw new ChaperoneError('forbidden', {
+    detail: `Action ${act_id} belongs to another agent than ${agent}, so the request was refused. Send the id of an action of this agent.`,
+  })
 }
 
 /** Returns the first two audit events of the action: the requested action and the pending approval. */

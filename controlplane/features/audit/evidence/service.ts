@@ -63,7 +63,9 @@ export function createEvidence({
 
 function numberOf(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
-  throw validationError(['cursor: is not a next_cursor of this list'])
+  throw validationError([
+    'cursor: is not a next_cursor of this list; send the next_cursor of the page before, or no cursor for the first page',
+  ])
 }
 
 function entryOf(row: AuditExportRow): AuditEntry {

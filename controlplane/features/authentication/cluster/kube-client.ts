@@ -46,6 +46,6 @@ function unreachable(cause: unknown): never {
 }
 
 function notAllowed(path: string): ChaperoneError {
-  const detail = `The control plane's ServiceAccount needs the right to create ${path.split('/').at(-1)}, which the chart gives it.`
+  const detail = `The cluster's API refused a request of the control plane. The control plane's ServiceAccount needs the right to create ${path.split('/').at(-1)}, which the chart gives it.`
   return new ChaperoneError('not_ready', { detail, retryAfterS: 5 })
 }

@@ -220,6 +220,7 @@ function isShared(address: string): boolean {
 }
 
 function tooMany(retryAfterS: number): ChaperoneError {
-  const detail = 'Too many unknown tokens are presented. Try again in a moment.'
+  const detail =
+    'The control plane is already checking too many tokens that it does not know. Try again in a moment.'
   return new ChaperoneError('not_ready', { detail, retryAfterS })
 }

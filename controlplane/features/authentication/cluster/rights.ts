@@ -109,6 +109,7 @@ function createTurns(most: number) {
 }
 
 function tooMany(): ChaperoneError {
-  const detail = 'Too many rights of users are being reviewed. Try again in a moment.'
+  const detail =
+    'The control plane is checking the cluster rights of too many users at once. Try again in a moment.'
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }

@@ -92,11 +92,11 @@ function podOf({ authenticated, audiences, user }: z.infer<typeof Reply>['status
 }
 
 function unreachable(cause: unknown): never {
-  const detail = "The cluster's API does not answer, so this token cannot be reviewed. Try again in a moment."
+  const detail = "The cluster's API does not answer, so this token cannot be checked. Try again in a moment."
   throw new ChaperoneError('not_ready', { detail, retryAfterS: 2, cause })
 }
 
 function refusedBy(status: number): ChaperoneError {
-  const detail = `The cluster's API answered ${status} to a TokenReview. The control plane's ServiceAccount needs the right to create tokenreviews.`
+  const detail = `The cluster's API answered ${status} to a TokenReview, so this token cannot be checked. The control plane's ServiceAccount needs the right to create tokenreviews, which the chart gives it.`
   return new ChaperoneError('not_ready', { detail, retryAfterS: 5 })
 }

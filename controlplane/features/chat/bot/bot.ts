@@ -114,7 +114,7 @@ function isSameBot(a: BotIdentity | null, b: BotIdentity | null): boolean {
 export const MAX_CONNECTORS_TO_CHAT = 500
 
 /** Warning in the status of a Connector beyond `MAX_CONNECTORS_TO_CHAT`. */
-export const TOO_MANY_TO_CHAT = `More than ${MAX_CONNECTORS_TO_CHAT} Connectors with a type other than chat have hosts of the chat in which approvals are answered. Change the type of these Connectors to chat, or remove some of them.`
+export const TOO_MANY_TO_CHAT = `No credential is sent with this Connector, because more than ${MAX_CONNECTORS_TO_CHAT} Connectors with a type other than chat have hosts of the chat in which approvals are answered. Change the type of these Connectors to chat, or remove some of them.`
 
 /** Warning in the status of a Connector whose token belongs to the bot that shows approvals. */
 export const APPROVALS_BOT_WARNING =

@@ -44,7 +44,10 @@ export class BotCheck implements Disposable {
     try {
       await check(this.#deps)
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'the bots of chat tokens could not be checked')
+      this.#deps.log.warn(
+        { err: error },
+        'could not find out which bots the stored chat tokens belong to, trying again in a minute',
+      )
     } finally {
       this.#isRunning = false
     }

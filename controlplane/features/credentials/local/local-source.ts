@@ -52,7 +52,7 @@ async function read(
 function readVariable(name: string, environment: Environment): LocalReading {
   if (Object.hasOwn(CONFIG_VARIABLES, name))
     throw new MintError(
-      `The environment variable ${name} is a setting of Chaperone, which no Connector sends. Name another variable.`,
+      `The environment variable ${name} is a setting of Chaperone and cannot be the credential of a Connector. Name another variable.`,
     )
   const secret = environment[name]?.trim() ?? ''
   if (secret !== '') return { secret, lifetimeMs: null }

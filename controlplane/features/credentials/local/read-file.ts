@@ -22,7 +22,7 @@ export async function readFileSource(path: string, confinement: Confinement | nu
   })
   if (confinement !== null && !(await isInside(target, confinement)))
     throw new MintError(
-      `The file ${path} leads out of the folder of the namespace ${confinement.namespace}. Replace the link by a file there.`,
+      `The file ${path} is a link that leads out of the folder of the namespace ${confinement.namespace}, so it is not read. Replace the link by a file in this folder.`,
     )
   const text = await readText(path, target)
   if (text === '') throw new MintError(`The file ${path} is empty. Write the credential to it.`)

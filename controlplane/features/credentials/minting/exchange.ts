@@ -107,7 +107,10 @@ function failedOf({ log }: ExchangeDeps, claimed: Claimed, error: unknown): Fail
   const isKnown = error instanceof MintError
   const reason = isKnown ? error.message : UNEXPECTED
   const detail = isKnown ? {} : { err: error }
-  log.warn({ connector: claimed.connector.name, reason, ...detail }, 'a credential could not be refreshed')
+  log.warn(
+    { connector: claimed.connector.name, reason, ...detail },
+    'the credential of a connector could not be refreshed, trying again',
+  )
   return { ...claimed, error: reason, rotated: isKnown ? error.rotated : null }
 }
 

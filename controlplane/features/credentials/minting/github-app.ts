@@ -30,7 +30,10 @@ export function createGithubAppMint(
   nowMs: () => number,
 ): Mint {
   return async ({ credential: { githubApp }, secret, source }) => {
-    if (githubApp === undefined) throw new MintError('The Connector has no field credential.githubApp.')
+    if (githubApp === undefined)
+      throw new MintError(
+        'The Connector has no field credential.githubApp, so no token was requested. Add the field to its manifest.',
+      )
     const call = await createAppCall({ githubApp, secret, send: fetchOf(source), nowMs })
     const { secret: token, lifetimeMs } = await issueToken(call, limitOf(githubApp), nowMs)
     return { secret: token, lifetimeMs, rotated: null }
@@ -123,7 +126,8 @@ export function readIssued(answer: Answer, nowMs: () => number): IssuedToken | A
 function remedyOf(status: number): string {
   if (status === 401) return 'Check the app id, and that the private key belongs to the app.'
   if (status === 404) return 'Check the installation id.'
-  if (status === 422) return 'The installation lacks a repository or a permission of the Connector.'
+  if (status === 422)
+    return 'The installation lacks a repository or a permission that the Connector names. Add it to the installation of the app, or remove it from the Connector.'
   return 'The exchange is tried again.'
 }
 
@@ -194,7 +198,7 @@ async function request(
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : 'unknown error'
     throw new MintError(
-      `${new URL(apiUrl).host} was not reached: ${plainText(why.replaceAll(appToken, '…'))}`.replace(
+      `No token was issued, because ${new URL(apiUrl).host} was not reached:  ${plainText(why.replaceAll(appToken, '…'))}`.replace(
         /\.?$/,
         '.',
       ),

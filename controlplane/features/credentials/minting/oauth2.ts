@@ -39,7 +39,10 @@ export function createOAuth2Mint(
 ): Mint<ExpiringSecret> {
   return async (request) => {
     const { oauth2 } = request.credential
-    if (oauth2 === undefined) throw new MintError('The Connector has no field credential.oauth2.')
+    if (oauth2 === undefined)
+      throw new MintError(
+        'The Connector has no field credential.oauth2, so no token was requested. Add the field to its manifest.',
+      )
     const secrets = readSourceSecrets(request.secret, ONLY[oauth2.grant])
     const client = await import('openid-client')
     const config = configurationOf(client, oauth2, secrets)
@@ -63,7 +66,7 @@ function mintedOf(answer: Client.TokenEndpointResponse, grant: Grant, former: st
   const rotated = grant === 'refresh_token' ? (answer.refresh_token ?? former) : null
   if (answer.token_type.toLowerCase() !== 'bearer')
     throw new MintError(
-      `The token endpoint issued a token of type ${plainText(answer.token_type)}; only Bearer is supported.`,
+      `The token endpoint issued a token of type ${plainText(answer.token_type)}, which cannot be sent; only Bearer is supported. Have the endpoint issue Bearer tokens.`,
       { rotated },
     )
   const lifetimeS = Math.min(answer.expires_in ?? DEFAULT_LIFETIME_S, MAX_LIFETIME_S)
@@ -153,7 +156,7 @@ function exchange(
 function required(secret: string | undefined, name: keyof SourceSecrets): string {
   if (secret !== undefined) return secret
   throw new MintError(
-    `The stored secret has no member ${name}, which the grant needs. Add it to the stored JSON object.`,
+    `The stored secret has no member ${name}, which the grant type of the Connector needs. Add it to the stored JSON object.`,
   )
 }
 

@@ -87,7 +87,10 @@ export class Refresher implements AsyncDisposable {
   }
 
   #logFailure(error: unknown): void {
-    this.#deps.log.error({ err: error }, 'short-lived credentials could not be refreshed')
+    this.#deps.log.error(
+      { err: error },
+      'short-lived credentials could not be refreshed, trying again; those in use stay valid until they expire',
+    )
   }
 
   get #isDisposed(): boolean {

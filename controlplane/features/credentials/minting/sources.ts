@@ -33,7 +33,10 @@ export function createMint(settings: SourceSettings): Mint {
     const given = local === null ? request : { ...request, secret: local.secret }
     if (request.credential.oauth2 !== undefined) return oauth2(given)
     if (request.credential.githubApp !== undefined) return githubApp(given)
-    if (local === null) throw new MintError('The Connector has no source of short-lived secrets.')
+    if (local === null)
+      throw new MintError(
+        'The Connector names no source of a short-lived credential, so no token was requested. Name one under credential in its manifest.',
+      )
     return { secret: usableToken(local.secret), lifetimeMs: local.lifetimeMs, rotated: null }
   }
 }

@@ -15,7 +15,7 @@ export function usableToken(token: string, rotated: string | null = null): strin
     )
   if (/^[\x21-\x7e]{1,65536}$/.test(token)) return token
   throw new MintError(
-    'The source issued a token with blanks or control characters, which no header can carry.',
+    'The source issued a token with blanks or control characters, which no header can carry. Correct the source, so that it returns the token alone.',
     { rotated },
   )
 }

@@ -54,7 +54,8 @@ export function narrowedToken({ narrowedTokens, library }: NarrowDeps): Route {
 
 const NOT_OWN: NarrowedTokenReply = {
   outcome: 'unavailable',
-  reason: 'The agent of this sidecar may not use the Connector.',
+  reason:
+    'The agent of this sidecar may not use the Connector, so it gets no token. Check the Permissions of the agent.',
 }
 
 function hasSecret({ secret }: ConnectorEntry): boolean {

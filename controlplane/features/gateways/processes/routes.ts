@@ -119,7 +119,8 @@ function section({ hub, library }: GatewayRoutesDeps): Route {
     method: 'GET',
     path: `${SYNC_PATHS.sections}/:name`,
     auth: 'gateway',
-    summary: 'Returns one section of the configuration; 404 when it no longer has this hash',
+    summary:
+      'Returns one part (section) of the configuration; 404 when it has changed and no longer has this hash',
     params: SectionParams,
     query: SectionQuery,
     handler: async ({ principal, params, query, raw }) => {
@@ -134,7 +135,7 @@ function section({ hub, library }: GatewayRoutesDeps): Route {
       const text = set?.texts.get(params.name)
       if (text === undefined || set?.hashes[params.name] !== query.hash) {
         throw new ChaperoneError('not_found', {
-          detail: `Section ${params.name} no longer has this hash. Wait for the next section index.`,
+          detail: `The part ${params.name} of the configuration has changed and no longer has this hash. Wait until the control plane announces the new hashes.`,
         })
       }
       raw.reply.header('content-type', 'application/json').send(text)
@@ -270,5 +271,7 @@ function slots({ leaseSlots }: GatewayRoutesDeps): Route {
 }
 
 function gone({ name }: GatewayPrincipal): ChaperoneError {
-  return new ChaperoneError('not_found', { detail: `The gateway ${name} is no longer configured.` })
+  return new ChaperoneError('not_found', {
+    detail: `The gateway ${name} is no longer configured. Create it again, or stop this process.`,
+  })
 }

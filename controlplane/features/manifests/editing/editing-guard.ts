@@ -63,7 +63,7 @@ function watch(q: Query): Watched {
 
 function busy(): ChaperoneError {
   return new ChaperoneError('not_ready', {
-    detail: 'Manifests are being applied at this moment. Try again.',
+    detail: 'Manifests are being applied at this moment, so the change was not saved. Try again.',
     retryAfterS: 1,
   })
 }

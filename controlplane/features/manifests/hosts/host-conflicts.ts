@@ -190,7 +190,7 @@ function reasonsOf(gateway: BindableGateway, disputes: readonly Dispute[]): stri
     const { name, source } = dispute?.connector ?? { name: '', source: 'api' }
     const isOwn = (source === 'kubernetes' ? namespaceOf({ name }) : '') === namespaceOf(gateway)
     const why =
-      isOwn || source !== 'kubernetes' ? 'which is of the namespace of the Gateway' : 'whose claim is older'
-    return `${own} belongs at Gateway ${gateway.name} to the connector ${name}, ${why}; remove the host from this Connector, or have the other connector removed`
+      isOwn || source !== 'kubernetes' ? 'which is in the namespace of the Gateway' : 'whose claim is older'
+    return `at Gateway ${gateway.name}, the host ${own} belongs to the connector ${name}, ${why}; remove the host from this Connector, or have the other connector removed`
   })
 }

@@ -97,7 +97,8 @@ export function createPushSubscriptions(deps: PushDeps): PushSubscriptions {
     isUsed: () => hasSubscriptions(db, orgId),
     async deliver(message, signal) {
       const row = await getSubscription(db, String(message.payload['subscription_id'] ?? ''))
-      if (row === undefined) return { outcome: 'obsolete', why: 'the browser has no subscription any more' }
+      if (row === undefined)
+        return { outcome: 'obsolete', why: 'the browser has no subscription any more, so nothing was sent' }
       const count = await countFor(deps, row.userId)
       if (count === 0) return { outcome: 'obsolete', why: 'no approval waits for this user' }
       return push(deps, row, { count, link: LINK }, signal)
@@ -116,7 +117,10 @@ async function add(
       'endpoint: is not an address of a push service of Google, Mozilla, Microsoft or Apple; messages are sent only to these services',
     ])
   const bytes = { p256dh: Buffer.from(keys.p256dh, 'base64url'), auth: Buffer.from(keys.auth, 'base64url') }
-  if (!arePushKeys(bytes)) throw validationError(['keys: are not the keys of a push subscription'])
+  if (!arePushKeys(bytes))
+    throw validationError([
+      'keys: are not the keys of a push subscription; send those that the browser returns with its subscription',
+    ])
   const id = newId('subscription')
   const target: PushTarget = { endpoint, ...keys }
   const host = new URL(endpoint).host
@@ -190,7 +194,10 @@ async function push(
       details,
     })
   })
-  return { outcome: 'obsolete', why: 'the browser has ended the subscription, which is removed' }
+  return {
+    outcome: 'obsolete',
+    why: 'the browser has ended the subscription, so it was removed; turn on notifications there again',
+  }
 }
 
 async function testAll(deps: PushDeps, signal: AbortSignal): Promise<Delivery> {

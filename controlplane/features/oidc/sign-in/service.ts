@@ -147,7 +147,7 @@ async function logged<T>(log: Logger, work: () => Promise<T>): Promise<T> {
     if (error instanceof SignInError) {
       const { code, cause } = error
       const reason = cause instanceof Error ? cause.message : cause
-      log.warn({ code, reason }, 'sign-in through the identity provider failed')
+      log.warn({ code, reason }, 'a sign-in through the identity provider failed, so no session was opened')
     }
     throw error
   }

@@ -6,7 +6,7 @@ import { recordActionText } from './record-action-text.ts'
 const CONVENTIONS: readonly Attribute[] = [
   {
     name: 'log.record.uid',
-    meaning: 'id of the record; the same in every repetition',
+    meaning: 'id of the record; the same when the record is sent again',
     value: ({ id }) => id,
   },
   {
@@ -101,7 +101,7 @@ const REQUEST: readonly Attribute[] = [
   },
   {
     name: 'chaperone.action.candidates',
-    meaning: 'actions that an ambiguous request may have been',
+    meaning: 'possible actions of an ambiguous request',
     value: ({ candidates }) => candidates,
   },
   { name: 'chaperone.effects', meaning: 'effect classes', value: ({ effects }) => effects },

@@ -9,12 +9,12 @@ export const DECISION: readonly Attribute[] = [
   },
   {
     name: 'chaperone.decision.would',
-    meaning: 'decision of full enforcement, if it differs',
+    meaning: 'decision that full enforcement would make, if it differs',
     value: ({ would }) => would,
   },
   {
     name: 'chaperone.reason',
-    meaning: 'reason of a refusal, or a short sentence',
+    meaning: 'why the request was refused: a code, or a short sentence',
     value: ({ reason }) => reason,
   },
   {
@@ -114,27 +114,27 @@ export const CREDENTIAL: readonly Attribute[] = [
 export const REFUSALS: readonly Attribute[] = [
   {
     name: 'chaperone.refusals.count',
-    meaning: 'number of requests of an aggregate record',
+    meaning: 'number of refused requests that an aggregate record stands for',
     value: ({ refusals }) => refusals?.count,
   },
   {
     name: 'chaperone.refusals.first',
-    meaning: 'time of the first request of an aggregate record',
+    meaning: 'time of the first of these requests',
     value: ({ refusals }) => refusals?.first,
   },
   {
     name: 'chaperone.refusals.last',
-    meaning: 'time of the last request of an aggregate record',
+    meaning: 'time of the last of these requests',
     value: ({ refusals }) => refusals?.last,
   },
   {
     name: 'chaperone.refusals.distinct_targets',
-    meaning: 'number of distinct targets of an aggregate record',
+    meaning: 'number of distinct targets of these requests',
     value: ({ refusals }) => refusals?.distinct_targets,
   },
   {
     name: 'chaperone.refusals.more_targets',
-    meaning: 'whether there were more targets than the gateway counts',
+    meaning: 'whether these requests had more targets than the gateway counts',
     value: ({ refusals }) => refusals?.more_targets,
   },
   {

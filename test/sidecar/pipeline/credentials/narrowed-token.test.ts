@@ -86,7 +86,8 @@ test('an action without known permissions is sent with the token of the connecto
   expect(world.records[0]?.credential).toEqual({
     ...{ id: 'local/codehost/1', source: 'githubApp', expires_at: FUTURE },
     id: expect.stringMatching(/\/1$/),
-    not_narrowed: 'The permissions that codehost.search.code needs are not known.',
+    not_narrowed:
+      'It is not known which permissions codehost.search.code needs, so its requests are sent with the token of the Connector, which is not limited to single requests.',
   })
 })
 

@@ -107,7 +107,10 @@ export function createGithubAppNarrowMint(
   }
 
   return async ({ credential: { githubApp: app }, secret, source, need, sourceHash: key }) => {
-    if (app === undefined) throw new MintError('The Connector has no field credential.githubApp.')
+    if (app === undefined)
+      throw new MintError(
+        'The Connector has no field credential.githubApp, so no token was requested. Add the field to its manifest.',
+      )
     const call = await createAppCall({ githubApp: app, secret, send: fetchOf(source), nowMs })
     const known = kept.get(key)
     const issued =
@@ -147,7 +150,8 @@ function narrowedLimit(
     const [owner = '', name = ''] = repository.split('/')
     const isOwn = owner === account.login.toLowerCase()
     const isListed = own.repositories?.some((one) => one.toLowerCase() === name) ?? true
-    if (!isOwn || !isListed) return `${repository} is not a repository of the Connector.`
+    if (!isOwn || !isListed)
+      return `${repository} is not a repository of the Connector, so the request is sent with the token of the Connector, which reads only public content there.`
     names.push(name)
   }
   return { repositories: names, ...limit }

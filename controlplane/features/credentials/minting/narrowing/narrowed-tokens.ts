@@ -48,11 +48,14 @@ export type NarrowedTokens = {
  * the gateway requests a narrowed token again.
  */
 const WHOLE_MS = 300_000
-const NOT_HERE = 'The control plane has no such Connector with narrowed tokens for this gateway.'
+const NOT_HERE =
+  'The Connector no longer exists at this gateway, or no longer limits its tokens to single requests. Send the request again.'
 const UNREADABLE =
   'The stored secret cannot be decrypted with the master key of this installation. Store the secret again.'
-const UNEXPECTED = 'The control plane could not exchange the stored secret. Its log has the reason.'
-const TOO_SHORT = 'The source issued a token that is valid for less than 1 s.'
+const UNEXPECTED =
+  'The control plane could not exchange the stored secret. Its log has the reason. Send the request again later.'
+const TOO_SHORT =
+  'The source issued a token that is valid for less than 1 s. Raise the lifetime of its tokens, and compare the clock of the source with that of the control plane.'
 const ACTOR = systemActor('installation')
 
 export function createNarrowedTokens(deps: NarrowedTokensDeps): NarrowedTokens {
@@ -97,7 +100,9 @@ function needOf(
   const { oauth2 } = spec.credential ?? {}
   const need =
     oauth2 === undefined ? permissionNeed(actions, readsMore) : scopeNeed(actions, oauth2.scopesByAction)
-  return typeof need === 'string' ? `The permissions that ${need} needs are not known.` : need
+  return typeof need === 'string'
+    ? `It is not known which permissions ${need} needs, so its requests are sent with the token of the Connector, which is not limited to single requests.`
+    : need
 }
 
 function openedSecret(keyring: Keyring, { id, credential }: ConnectorRow): string | null {
@@ -160,7 +165,10 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
   } catch (error) {
     const reason = error instanceof MintError ? error.message : UNEXPECTED
     const detail = error instanceof MintError ? {} : { err: error }
-    log.warn({ connector: row.name, reason, ...detail }, 'a token for a request could not be fetched')
+    log.warn(
+      { connector: row.name, reason, ...detail },
+      'could not get a token that is limited to one request, trying again with the next request',
+    )
     return { reply: unavailable(reason), keepMs: 0 }
   }
 }
