@@ -23,7 +23,8 @@ export const CONDITIONS = {
       'the object has no effect, because spec.allowedNamespaces of the Gateway does not admit its namespace',
     SecretNotFound: 'the Secret of the credential does not exist; requests are refused',
     SecretKeyNotFound: 'the key of the Secret is missing or empty; requests are refused',
-    SecretForbidden: 'the operator may not read Secrets of this namespace; the message names the RoleBinding',
+    SecretForbidden:
+      'the operator may not read Secrets of this namespace; the message names the RoleBinding that is missing',
     SecretUnreadable: 'the Secret is temporarily unreadable; the last known credential stays in use',
     Pending: 'the object is not reconciled yet',
   },

@@ -218,7 +218,7 @@ test.each([
   [
     'vault',
     { vault: 'codehost' },
-    'spec.credential.vault: exists only on an installation of one machine; in a cluster create a Secret',
+    'spec.credential.vault: works only in an installation on one machine, not in a cluster; in a cluster, create a Secret',
   ],
   ['file', { file: { path: '/etc/hostname' } }, 'spec.credential.file.path: must be below '],
 ])(
@@ -279,7 +279,7 @@ test('a hostile tenant of a cluster gets by secretRef, oauth2 and githubApp only
     const stolen = await connect(name, { env: { name: 'SITE_TOKEN' }, ...exchange }, CLUSTER)
     expect(stolen).toMatchObject({
       accepted: false,
-      reasons: [expect.stringContaining('in a cluster create a Secret')],
+      reasons: [expect.stringContaining('in a cluster, create a Secret')],
     })
     const secret = kind === 'oauth2' ? 'secret' : RSA_KEY
     await connect(name, { secretRef: { name }, ...exchange }, { ...CLUSTER, secret })

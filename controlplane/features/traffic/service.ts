@@ -49,7 +49,9 @@ function readCursor(text: string): TrafficCursor {
   const isTime = typeof time === 'string' && !Number.isNaN(Date.parse(time))
   if (isTime && typeof id === 'string' && !id.includes('\0'))
     return { time: new Date(time).toISOString(), id }
-  throw validationError(['cursor: is not a next_cursor of this list'])
+  throw validationError([
+    'cursor: is not a next_cursor of this list; send that of the last answer, or none for the first page',
+  ])
 }
 
 function parsed(text: string): unknown {

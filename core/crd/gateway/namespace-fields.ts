@@ -71,7 +71,7 @@ export const AllowedNamespaces = z.strictObject({
   policies: described(AdmittedNamespaces.prefault({}), 'Namespaces of Policies.'),
   connectors: described(
     AdmittedNamespaces.prefault({}),
-    'Namespaces of Connectors whose credentials the Gateway uses.',
+    'Namespaces whose Connectors, with their credentials, the Gateway may use.',
   ),
   agents: described(AdmittedNamespaces.prefault({}), 'Namespaces of pods that the Gateway governs.'),
 })

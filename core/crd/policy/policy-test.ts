@@ -26,7 +26,7 @@ export const PolicyTestAction = z.strictObject({
   }),
   context: described(
     boundedMap(z.unknown(), 128).default({}),
-    'Context that the caller of the v1 API adds.',
+    'Values of `context` in conditions, which a caller of POST /api/v1/actions adds.',
     { reason: 'release 1.2' },
   ),
 })

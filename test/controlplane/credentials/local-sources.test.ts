@@ -284,7 +284,7 @@ describe('a source of the machine', () => {
   test.each([[{ env: { name: 'TOKEN' } }], [{ exec: { command: '/bin/echo', args: [CANARY], env: [] } }]])(
     '%j is not read for a Connector of a cluster, nor where the installation does not allow it',
     async (credential) => {
-      expect(await failure(read(credential, 'kubernetes'))).toContain('in a cluster create a Secret')
+      expect(await failure(read(credential, 'kubernetes'))).toContain('in a cluster, create a Secret')
       expect(await failure(read(credential, 'file', settings({ isAllowed: false })))).toContain(
         'LOCAL_CREDENTIALS is off',
       )

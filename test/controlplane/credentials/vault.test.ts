@@ -121,7 +121,7 @@ test('an object of a cluster that names the store is refused, and gets no creden
   const thief = await put('Connector', 'thief', spec, cluster)
   expect(thief).toMatchObject({
     ...{ accepted: false, problem: 'Invalid' },
-    reasons: [expect.stringContaining('in a cluster create a Secret, and name it in secretRef')],
+    reasons: [expect.stringContaining('in a cluster, create a Secret and name it in secretRef')],
   })
   expect(await here.sql("select 1 from connectors where name = 'default/thief'")).toEqual([])
   const both = { vault: 'codehost', secretRef: { name: 'a', key: 'token' } }
