@@ -58,7 +58,7 @@ function walkBack(before: string, after: string, { commits, shallow, steps }: Pu
 function reasonOf({ seen }: Walk, before: string, { unreadable, end }: Commits): string {
   const broken = [...seen].find((id) => unreadable.has(id))
   if (broken !== undefined)
-    return `${NOT_PROVEN}: commit ${broken.slice(0, 12)} cannot be read, ${unreadable.get(broken)}.`
+    return `${NOT_PROVEN}: commit ${broken.slice(0, 12)} cannot be read, because ${unreadable.get(broken)}.`
   const because = ENDS[end] ?? `the new commits are not descendants of ${before.slice(0, 12)}`
   return `${NOT_PROVEN}: ${because}.`
 }
