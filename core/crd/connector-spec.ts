@@ -69,7 +69,10 @@ export const ConnectorSpec = z.strictObject({
     'Credential that the gateway adds to allowed requests. Agents never receive it. If absent, allowed requests are refused, unless `auth.type` is `none`.',
     { secretRef: { name: 'codehost', key: 'token' } },
   ),
-  upstream: described(Upstream.prefault({}), 'Server behind the hosts of the Connector.'),
+  upstream: described(
+    Upstream.prefault({}),
+    'Server to which the gateway forwards requests for the hosts of the Connector.',
+  ),
   tls: described(
     z
       .strictObject({
