@@ -40,7 +40,7 @@ export function createAuthOptionRoutes({
       auth: 'session',
       givesAccess: true,
       summary:
-        'Makes the signed-in user the first owner, with the token of a link from POST /api/auth/owner-link',
+        'Makes the signed-in user the first owner, with the token of the link with which the first owner registers',
       body: RedeemOwnerLinkBody,
       response: Ok,
       handler: async ({ principal, body }) => {
