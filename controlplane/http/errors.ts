@@ -8,7 +8,8 @@ const KNOWN: Readonly<Record<string, { readonly code: ErrorCode; readonly detail
   },
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
     code: 'malformed_request',
-    detail: 'The length of the body differs from Content-Length.',
+    detail:
+      'The length of the body differs from Content-Length. Send the whole body, with its length in bytes.',
   },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: 'unsupported_body',
@@ -16,7 +17,7 @@ const KNOWN: Readonly<Record<string, { readonly code: ErrorCode; readonly detail
   },
   FST_ERR_BAD_URL: {
     code: 'malformed_request',
-    detail: 'The path has an invalid percent-encoding.',
+    detail: 'The path has an invalid percent-encoding. Write a literal % as %25.',
   },
   FST_ERR_MAX_PARAM_LENGTH: { code: 'malformed_request', detail: 'A segment of the path is too long.' },
   // PostgreSQL `unique_violation`. Services check for duplicates before the insert, with an error that names the

@@ -55,7 +55,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
     'credential',
     '; send the secret in token, or name its source in a manifest and apply it: chaperone apply FILE',
   ],
-  ['connectors', '; state Connectors in a manifest and apply it: chaperone apply FILE'],
+  ['connectors', '; declare Connectors in a manifest and apply it: chaperone apply FILE'],
 ])
 
 function advice(key: string, known: readonly string[]): string {

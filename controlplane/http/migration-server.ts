@@ -15,7 +15,8 @@ const LIVE = { status: 'ok' }
 const MIGRATING = {
   status: 'migrating',
   error: 'Migrating the database',
-  detail: 'The control plane is migrating its database and serves afterwards. Send the request again later.',
+  detail:
+    'The control plane is migrating its database and serves requests after that. Send the request again later.',
 }
 
 /**

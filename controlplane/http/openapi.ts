@@ -139,12 +139,14 @@ const SCHEMES: Json = {
     type: 'apiKey',
     in: 'cookie',
     name: 'svc_session',
-    description: `From POST /api/auth/login. The session of a browser writes only with \`page_secret\` of that answer in \`${HEADERS.pageSecret}\``,
+    description: `From POST /api/auth/login. The session of a browser only reads, unless the request also has \`page_secret\` of that answer in the header \`${HEADERS.pageSecret}\``,
   },
   agentKey: bearer('svc_live_… or svc_test_…, shown once when the agent is created'),
   approverKey: bearer('svc_user_…'),
   gatewayToken: bearer("A gateway's enrolment token"),
-  operatorToken: bearer('The token of the operator or of the manifests watcher'),
+  operatorToken: bearer(
+    'The token of the operator, or of the process that watches MANIFESTS_DIR on one machine',
+  ),
   maintenanceSecret: bearer('MAINTENANCE_SECRET'),
 }
 

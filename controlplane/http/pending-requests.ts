@@ -89,6 +89,6 @@ export function createPendingRequests(): PendingRequests {
 }
 
 function tooMany(): ChaperoneError {
-  const detail = `More than ${MAX_PENDING_OF_NETWORK} requests of this network are pending on unauthenticated connections. Try again in a moment.`
+  const detail = `More than ${MAX_PENDING_OF_NETWORK} requests from your network are pending on connections without authentication. Try again in a moment.`
   return new ChaperoneError('not_ready', { detail, retryAfterS: 1 })
 }

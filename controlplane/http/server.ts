@@ -90,7 +90,7 @@ export function createHttpServer(deps: ServerDeps): FastifyInstance {
   app.setNotFoundHandler((request, reply) =>
     sendError(
       new ChaperoneError('not_found', {
-        detail: `There is no endpoint ${request.method} ${pathOf(request)}.`,
+        detail: `There is no endpoint ${request.method} ${pathOf(request)}. Check the method and the path.`,
       }),
       request,
       reply,

@@ -142,7 +142,7 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
       sharedAgents.broadcast()
       changes.notify()
     },
-    onFailed: (error) => log.error({ err: error }, 'gateway processes could not be reported or read'),
+    onFailed: (err) => log.error({ err }, 'gateway processes are not shared with other replicas; retrying'),
   })
   const freshness = createFreshness(clock)
   const raiseEpoch = createEpochRaiser(db, clock)
@@ -156,13 +156,13 @@ export async function createHub(deps: HubDeps): Promise<Hub> {
     db,
     peerRegistry,
     clock,
-    onFailed: (error) => log.error({ err: error }, 'answers to approvals could not be read'),
+    onFailed: (error) => log.error({ err: error }, 'answers to approvals could not be read; retrying'),
   })
   const mailbox = createReplicaMailbox({
     db,
     peerRegistry,
     apply: (peer, message) => applyMessage(peer, message, { kill, sections, processRegistry, clock, log }),
-    onFailed: (error) => log.error({ err: error }, 'messages of gateway processes could not be read'),
+    onFailed: (err) => log.error({ err }, 'gateway reports at other replicas could not be read; retrying'),
   })
   const sessions = createPodSessions({
     peerRegistry,
@@ -228,7 +228,7 @@ function createAdmission({ clock, log, greetingsPerSecond: perSecond }: HubDeps)
   return new GreetingAdmission({
     clock,
     random: Math.random,
-    onStorm: () => log.warn('many gateways connect at once; they are admitted at a bounded rate'),
+    onStorm: () => log.warn('many gateways connect at once; those above the limit retry shortly'),
     ...(perSecond === undefined ? {} : { perSecond }),
   })
 }
@@ -264,7 +264,7 @@ function connect(deps: ConnectDeps, owner: StreamOwner, sink: StreamSink): () =>
   processRegistry.arrived(peer)
   sharedAgents.broadcast()
   const failed = (error: unknown) =>
-    log.error({ ...place, err: error }, 'initial state could not be sent to the gateway')
+    log.error({ ...place, err: error }, 'rules or approvals were not sent; the gateway keeps its last state')
   sections.greet(peer).catch(failed)
   verdicts.greet(peer).catch(failed)
   deps.sessions.greet(peer).catch(failed)

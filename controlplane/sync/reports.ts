@@ -44,7 +44,10 @@ function applyAck(peer: Peer, body: AckBody, deps: ReportsDeps): void {
   if (peer.killState !== before) processRegistry.changed()
   if (body.config_order !== undefined) {
     deps.sections.reported(peer, body.config_order).catch((error: unknown) => {
-      log.warn({ gateway: peer.name, err: error }, 'configuration of a gateway could not be compared')
+      log.warn(
+        { gateway: peer.name, err: error },
+        'the configuration that the gateway reported could not be compared with that of the database; the gateway keeps its configuration',
+      )
     })
   }
   if (body.rejected === undefined) return

@@ -118,7 +118,7 @@ function writeContainer(value: object, depth: number): string {
 }
 
 function writeString(text: string): string {
-  if (!text.isWellFormed()) throw refused('a string contains half of a surrogate pair')
+  if (!text.isWellFormed()) throw refused('a string contains half of a surrogate pair; send valid Unicode')
   return JSON.stringify(text)
 }
 

@@ -59,7 +59,10 @@ function statedAddress(spec: ExecuteSpec, { targetIsAddress }: EndpointOptions):
   }
   const isSame = byTarget.host === byUrl.host && (byTarget.path ?? byUrl.path) === byUrl.path
   if (isSame) return byUrl
-  return wrong('resource.target', `differs from parameters.url, which is ${byUrl.host}${byUrl.path}`)
+  return wrong(
+    'resource.target',
+    `differs from parameters.url, which is ${byUrl.host}${byUrl.path}; remove one of them`,
+  )
 }
 
 function readUrl(url: unknown): Address | Refusal | null {

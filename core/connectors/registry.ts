@@ -56,7 +56,7 @@ const BY_NAME: ReadonlyMap<string, Connector> = new Map(
  */
 export function connectorOfType(type: string): Connector {
   const connector = BY_NAME.get(type)
-  if (connector === undefined) throw new Error(`no connector of type ${type} is compiled in`)
+  if (connector === undefined) throw new Error(`this version of Chaperone has no connector type ${type}`)
   return connector
 }
 

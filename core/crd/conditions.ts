@@ -23,7 +23,8 @@ export const CONDITIONS = {
       'the object has no effect, because spec.allowedNamespaces of the Gateway does not admit its namespace',
     SecretNotFound: 'the Secret of the credential does not exist; requests are refused',
     SecretKeyNotFound: 'the key of the Secret is missing or empty; requests are refused',
-    SecretForbidden: 'the operator may not read Secrets of this namespace; the message names the RoleBinding',
+    SecretForbidden:
+      'the operator may not read Secrets of this namespace; the message names the RoleBinding that is missing',
     SecretUnreadable: 'the Secret is temporarily unreadable; the last known credential stays in use',
     Pending: 'the object is not reconciled yet',
   },
@@ -56,7 +57,8 @@ export const CONDITIONS = {
       'a gateway process has not applied the published configuration for over 60 s; the message names the process',
     CaptureFailed:
       'the capture rules of a governed pod could not be set, so its agent does not start; the message has the reason',
-    AgentShared: 'pods of another Gateway have the same agent name; the message lists them',
+    AgentShared:
+      'pods of another Gateway have the same agent name, but an agent belongs to one Gateway; the message lists them',
     SidecarNotConnected:
       'the sidecar of a governed pod has had no connection to the control plane for over 60 s; the message names the pod and, for a pod in the namespace of the Gateway, the NetworkPolicy rule that is missing',
     PodsNotReady: 'the sidecar of a governed pod has not been ready for over 60 s; the message names the pod',
@@ -80,7 +82,8 @@ export const CONDITIONS = {
   BypassPossible: {
     NoneKnown: 'no bypass of the sidecars is known',
     Cooperative: 'interception is proxyEnv, so a program that ignores the proxy variables is not governed',
-    PodsCooperative: 'some governed pods were injected with interception proxyEnv',
+    PodsCooperative:
+      'some governed pods have interception proxyEnv, so their programs can ignore the proxy variables',
     PodsIsolated:
       'a NetworkPolicy isolates pods with interception proxyEnv, so a program that ignores the proxy variables can reach only the addresses that the sidecar can reach',
     ImageUserUnknown:
@@ -90,7 +93,7 @@ export const CONDITIONS = {
     PodsAdmitInbound:
       'some governed pods were created before inbound was deny, so other pods can connect to them; the message names these governed pods',
     PodsChangeUser:
-      'some governed pods run programs that change their user, but governed containers lack the capabilities to do so',
+      'some governed pods run programs that change their user, which fails, because governed containers lack the capabilities to do so',
   },
   /** BypassDetected: a probe, or a pod without a sidecar, shows that traffic can leave ungoverned. */
   BypassDetected: {

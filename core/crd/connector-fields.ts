@@ -74,7 +74,7 @@ export const UserRowSpec = z.strictObject({
   ),
   bodies: described(
     Bodies.optional(),
-    'Treatment of the bodies of the requests, with the values of `bodies` of the Connector, which has the default.',
+    'How the gateway treats the bodies of these requests; the values are those of `bodies` of the Connector. If absent, the value of the Connector.',
     'opaque',
   ),
 })

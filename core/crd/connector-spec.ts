@@ -53,12 +53,12 @@ export const ConnectorSpec = z.strictObject({
   baseUrl: CONNECTOR_FIELDS.baseUrl,
   ports: described(
     z.array(z.int().min(1).max(65535)).min(1).max(16).default([443]),
-    'Ports at which the Connector owns its hosts.',
+    'Ports of the hosts for which the Connector is used.',
     [443, 8443],
   ),
   auth: described(
     AuthSpec.optional(),
-    'Form of the credential in requests. If absent, the form of the type.',
+    'Form of the credential in requests. If absent, the usual form for the type of the Connector.',
     {
       type: 'header',
       header: 'X-API-Key',
@@ -69,7 +69,10 @@ export const ConnectorSpec = z.strictObject({
     'Credential that the gateway adds to allowed requests. Agents never receive it. If absent, allowed requests are refused, unless `auth.type` is `none`.',
     { secretRef: { name: 'codehost', key: 'token' } },
   ),
-  upstream: described(Upstream.prefault({}), 'Server behind the hosts of the Connector.'),
+  upstream: described(
+    Upstream.prefault({}),
+    'Server to which the gateway forwards requests for the hosts of the Connector.',
+  ),
   tls: described(
     z
       .strictObject({

@@ -63,7 +63,7 @@ export const PermissionSpec = z.strictObject({
   ),
   maxUses: described(
     z.int().min(1).max(MAX_GRANT_USES).optional(),
-    'Number of requests that a grant approves. Chaperone sets the field in Permissions of grants; in any other Permission, the field has no effect.',
+    'Number of requests that the Permission allows. Chaperone sets the field in a Permission that it creates for a grant (an approval of later requests); in any other Permission, the field has no effect.',
     10,
   ),
 })

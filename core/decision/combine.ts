@@ -91,7 +91,7 @@ export function combineReadings(environments: readonly string[], decisions: read
   const claim = claimed === installed ? 'a production target' : `the environment ${JSON.stringify(claimed)}`
   return {
     ...all,
-    reason: `${decisive.reason} The caller stated ${claim}; the installation has the environment "${installed}".`,
+    reason: `${decisive.reason} The caller stated ${claim}, for which the decision is stricter than for the environment "${installed}" of the installation.`,
   }
 }
 
@@ -105,7 +105,12 @@ export function combineQueries(first: Decision, other: Decision): Decision {
   const agreeing = first.verdict === other.verdict ? [first, other] : [decisive]
   const would = strictest(first.would, other.would)
   const all = { ...together(decisive, agreeing), ...riskiest([first, other]), would }
-  return isOther ? { ...all, reason: `${decisive.reason} Servers differ in how they read the query.` } : all
+  return isOther
+    ? {
+        ...all,
+        reason: `${decisive.reason} Servers differ in how they read the query, so the reading with the stricter decision counts.`,
+      }
+    : all
 }
 
 /**

@@ -76,7 +76,7 @@ const SOURCE: Readonly<Record<Decision['source'], string>> = {
   agent: 'agent status',
   permission: 'permission',
   policy: 'policy',
-  policy_invalid: 'policy_invalid: a policy that was never in force',
+  policy_invalid: 'policy_invalid: an invalid policy that was never in force, so its scope is denied',
   default: 'default',
   level: 'enforcement level',
   connector: 'connector without credential',

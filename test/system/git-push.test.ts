@@ -232,7 +232,7 @@ describe('git push requires one approval', () => {
     const card = await cardOf(pushing)
     expect(card.action_type).toBe('codehost.git.force_push')
     expect(card.parameters['name_reason']).toBe(
-      `The gateway could not verify that the push is a fast-forward: the new commits are not descendants of ${before.slice(0, 12)}.`,
+      `The push counts as forced, because the gateway could not verify that it is a fast-forward: the new commits are not descendants of ${before.slice(0, 12)}.`,
     )
     await laptop.api('POST', '/api/dashboard/proxy-approvals', { id: card.id, approved: false })
     expect((await pushing).code).not.toBe(0)

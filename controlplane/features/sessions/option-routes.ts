@@ -39,7 +39,8 @@ export function createAuthOptionRoutes({
       path: '/api/auth/owner',
       auth: 'session',
       givesAccess: true,
-      summary: 'Gives the signed-in user the role of the first owner, with the token of an owner link',
+      summary:
+        'Makes the signed-in user the first owner, with the token of the link with which the first owner registers',
       body: RedeemOwnerLinkBody,
       response: Ok,
       handler: async ({ principal, body }) => {

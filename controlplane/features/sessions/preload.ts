@@ -21,7 +21,7 @@ export async function startSessionPreload(
     } catch (err) {
       log.warn(
         { err },
-        'the valid sessions could not be read; until the next read, the kill switch accepts the sessions of the last read',
+        'the valid sessions could not be read from the database; until a read succeeds, the kill switch accepts those of the last read',
       )
     } finally {
       isReading = false

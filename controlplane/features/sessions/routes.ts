@@ -84,7 +84,7 @@ function ownerLink({ ownerLinks, baseUrl }: AuthRoutesDeps): Route {
     auth: 'ownerlinks/create',
     admits: ['machine_token'],
     summary:
-      'Creates a link with which the first owner registers; the link is valid once and for an hour. Returns null once there is an owner. With `required`, which the command line sends before an agent starts on this machine, the first owner can register only through a link from then on',
+      'Creates a link with which the first owner registers; the link is valid once, for an hour. Returns null once there is an owner. With `required`, the first owner can register only through such a link from then on; the command line sends this before an agent starts on this machine',
     body: OwnerLinkBody,
     statuses: [409],
     response: OwnerLinkReply,

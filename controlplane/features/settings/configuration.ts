@@ -219,7 +219,8 @@ async function gatewayFor(q: Query, nameOrId: string | undefined): Promise<Gatew
   const local = await defaultGateway(q)
   if (local !== undefined) return local
   throw new ChaperoneError('validation', {
-    detail: 'gateway: is required, because this installation has no local gateway',
+    detail:
+      'gateway: is required, because this installation has no gateway on this machine, which would be the default; name one of GET /api/dashboard/gateway',
     extra: { details: 'gateway: is required' },
   })
 }

@@ -19,7 +19,8 @@ export function createSettingsRoutes({ settings }: { readonly settings: Settings
       path: '/api/dashboard/settings',
       auth: 'settings/update',
       givesAccess: true,
-      summary: 'Merges settings; an empty string removes one, a mask changes nothing',
+      summary:
+        'Changes the given settings and keeps the others; an empty string removes a setting, and the mask of a secret leaves it unchanged',
       body: SettingsBody,
       response: Ok,
       handler: async ({ body, principal }) => {

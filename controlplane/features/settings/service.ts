@@ -74,7 +74,7 @@ async function refuseChannelName(q: Query, orgId: string, channel: string | unde
   if (channel === undefined || channel === '' || CHANNEL_ID.test(channel)) return
   if ((await getSetting(q, orgId, 'chat_channel_id')) === channel) return
   throw validationError([
-    'settings.chat_channel_id: is not the id of a channel (C…); the chat shows it in the details of the channel',
+    'settings.chat_channel_id: is not the id of a channel (C…); copy the id from the details of the channel in the chat',
   ])
 }
 

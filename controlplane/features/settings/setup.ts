@@ -120,7 +120,9 @@ async function quick(q: Query, deps: SetupDeps, by: Actor, input: SetupInput): P
 async function setupGateway(q: Query, name: string | undefined): Promise<GatewayRow> {
   const found = name === undefined ? await defaultGateway(q) : await requireGateway(q, name)
   if (found !== undefined) return found
-  throw validationError(['gateway: is required, because this installation has no local gateway'])
+  throw validationError([
+    'gateway: is required, because this installation has no gateway on this machine, which would be the default; name one of GET /api/dashboard/gateway',
+  ])
 }
 
 async function wizardGateway(

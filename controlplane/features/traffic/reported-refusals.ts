@@ -103,6 +103,6 @@ function withAtMost(row: Row, limit: number): Row {
     reasons: cut(refusals.reasons),
     ...(refusals.actions === undefined ? {} : { actions: cut(refusals.actions) }),
   }
-  const note = `${refusalsText(bounded)}; the gateway reported ${refusals.count}, more than its rate allows`
+  const note = `${refusalsText(bounded)}; the gateway reported ${refusals.count}, more than its limit for this minute, so the rest is not counted`
   return { ...row, note, refusals: bounded }
 }

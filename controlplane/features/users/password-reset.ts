@@ -27,11 +27,13 @@ export async function resetPassword(
     const found = await findUserByEmail(q, given.email)
     const user = found && (await lockUser(q, found.id))
     if (user === undefined) {
-      throw new ChaperoneError('not_found', { detail: `No user has the e-mail address ${given.email}.` })
+      throw new ChaperoneError('not_found', {
+        detail: `No user has the e-mail address ${given.email}. chaperone user list shows all users.`,
+      })
     }
     if ((await findIdentityOf(q, user.id)) !== undefined) {
       throw new ChaperoneError('conflict', {
-        detail: `${user.email} signs in through the identity provider and has no password here.`,
+        detail: `${user.email} signs in through the identity provider and has no password here. Reset the password at the provider.`,
       })
     }
     const actor = systemActor('command-line')

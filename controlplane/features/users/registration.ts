@@ -100,7 +100,7 @@ async function firstRole(q: Query, input: RegistrationInput, deps: RegistrationD
   const isHere = deps.isLoopback && input.isForwarded !== true
   if (isHere && input.setup_token === undefined && !(await isOwnerLinkRequired(q))) return 'owner'
   throw refused(
-    'The first owner registers through the owner link, which is valid once and for an hour. Run chaperone owner-link for a new link (in a cluster kubectl chaperone owner-link).',
+    'The first owner registers through a link that is valid once, for an hour. Run chaperone owner-link for this link (in a cluster kubectl chaperone owner-link).',
   )
 }
 

@@ -189,10 +189,10 @@ function refuseRoleChange(by: UserPrincipal, user: UserRow, role: Role): void {
   if (user.role !== 'owner' && role !== 'owner') return
   if (by.role !== 'owner') throw ownerGuard(by, 'Only an owner may give or remove the role of an owner.')
   if (user.id === by.userId && role !== 'owner') {
-    throw ownerGuard(by, 'Owners cannot end their own ownership. Ask another owner to do it.')
+    throw ownerGuard(by, 'Owners cannot remove their own role of owner. Ask another owner to do it.')
   }
   if (by.via === 'admin_token' && user.role === 'owner' && role !== 'owner') {
-    throw ownerGuard(by, 'The admin token cannot end an ownership. Sign in as an owner.')
+    throw ownerGuard(by, 'The admin token cannot remove the role of an owner. Sign in as an owner.')
   }
 }
 

@@ -170,7 +170,7 @@ async function ownUser(request: FastifyRequest, deps: CallDeps): Promise<UserPri
   const found = await user(request, deps)
   if (found.via !== 'cluster' || request.method === 'GET') return found
   const detail =
-    'This request requires a session, because users of a cluster have rights on resources of chaperone.dev only.'
+    'This request requires a session, because no role of the cluster can give the right to it. Sign in at /api/auth/login and send the request with the session.'
   throw new ChaperoneError('forbidden', { detail })
 }
 

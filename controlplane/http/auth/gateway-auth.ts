@@ -65,7 +65,7 @@ export async function authenticateGateway(
   const processId = request.headers[PROCESS_HEADER]
   if (typeof processId !== 'string' || processId === '' || processId.length > 128) {
     throw new ChaperoneError('malformed_request', {
-      detail: 'X-Process-Id must be the id of the calling process.',
+      detail: 'The header X-Process-Id must have the id of the calling process, with at most 128 characters.',
     })
   }
   if (isStream(request)) identify.admitStream?.()

@@ -20,7 +20,7 @@ const DETAIL: Readonly<Record<Restriction, string>> = {
   machine_token:
     'This request requires a session of a user, because every program of this user account can read the token of the command line. Sign in with chaperone login and try again, or use the dashboard; without an owner, chaperone owner-link prints the link to register. chaperone up --approvals token disables this protection.',
   break_glass:
-    "The owner's token can only activate the kill switch, because a user with the role admin has signed in. Use your own identity (kubectl chaperone, or sign in). In an emergency, kubectl chaperone break-glass --for 1h opens the token.",
+    "The owner's token can only activate the kill switch, because a user with the role admin has signed in. Use your own identity (kubectl chaperone, or sign in). In an emergency, kubectl chaperone break-glass --for 1h ends this restriction for an hour.",
   unchecked:
     'The database does not answer, so this session, key or token cannot be verified and can only activate the kill switch. Try again in a moment.',
 }

@@ -29,7 +29,9 @@ export async function readKillState(
     stored = await readKillSwitches(db)
   }
   if (isEarlier(stored.order, known.order))
-    throw new Error('the database has an earlier kill state than this replica has read before')
+    throw new Error(
+      'the database has an earlier state of the kill switches than this replica has read before; the replica keeps the later state and reads again within 2 s',
+    )
   // In a new epoch every replica searches for lost kill switches, because the replica that began the epoch may not have
   // read every kill switch of the earlier epoch.
   if (stored.order.epoch === known.order.epoch) return { stored, lost: [] }

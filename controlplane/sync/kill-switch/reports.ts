@@ -95,7 +95,10 @@ export function createKillReports(deps: KillReportsDeps): KillReports {
   return {
     compare(peer, { kill_order: order, announced = [] }) {
       const failed = (error: unknown) =>
-        deps.log.error({ err: error, gateway: peer.name }, 'kill state of a gateway could not be compared')
+        deps.log.error(
+          { err: error, gateway: peer.name },
+          'kill switches that the gateway reported could not be compared with those of the database; they stay active at the gateway',
+        )
       if (announced.length > 0) adopt(peer, announced).catch(failed)
       if (order !== undefined) catchUp(order).catch(failed)
     },

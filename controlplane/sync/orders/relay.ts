@@ -165,7 +165,10 @@ export class OrderRelay implements AsyncDisposable {
   }
 
   readonly #failed = (error: unknown): void =>
-    this.#log.error({ err: error }, 'order or result could not be relayed between replicas')
+    this.#log.error(
+      { err: error },
+      'an action to execute, or its result, could not be passed to another replica; if no result arrives within 30 s, the caller gets an error',
+    )
 }
 
 /** Asks the other replicas whether a gateway is connected to one of them. */
@@ -210,7 +213,12 @@ async function executeHere(hub: OrderRelayDeps['hub'], gatewayId: string, order:
   const failure = { order_id, action_request_id, ok: false, status: null, result: null }
   try {
     const result = await hub.execute(gatewayId, order)
-    return result ?? { ...failure, error: 'the gateway disconnected before the order was sent' }
+    return (
+      result ?? {
+        ...failure,
+        error: 'the gateway disconnected before the action was sent to it, so the action was not executed',
+      }
+    )
   } catch (error) {
     return { ...failure, error: error instanceof Error ? error.message : String(error) }
   }

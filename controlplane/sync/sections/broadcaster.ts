@@ -61,7 +61,9 @@ export function createSectionBroadcaster(deps: SectionBroadcasterDeps): SectionB
     await deps.raiseEpoch({ kill: null, config: known })
     const again = await currentOrder(db)
     if (!isEarlier(again, known)) return again
-    throw new Error('the database has an earlier configuration than this replica has read before')
+    throw new Error(
+      'the database has an earlier configuration than this replica has read before; the replica keeps the later one and reads again within 2 s',
+    )
   }
 
   // Epoch and version of the configuration that was last sent to gateways. `library` may already hold a later

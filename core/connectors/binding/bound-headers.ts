@@ -61,7 +61,10 @@ export const IGNORED_BY_TYPE: Readonly<Record<string, readonly HeaderGroup[]>> =
  * rest.
  */
 export const PARTLY_IGNORED: readonly HeaderGroup[] = [
-  { reason: 'members whose key begins with `sentry-`, in a value without quotes', names: ['baggage'] },
+  {
+    reason: 'members of the list whose key begins with `sentry-`, if the value has no quotes',
+    names: ['baggage'],
+  },
   {
     reason:
       'a key that an SDK generated, if the header occurs once: `stripe-<language>-retry-<random UUID>`, `stainless-<language>-retry-<random UUID>`',

@@ -85,7 +85,7 @@ function isExternal({ values }: LookUpAnswer): boolean {
 }
 
 const REASON = {
-  certain: 'The channel is shared with another organization.',
+  certain: 'The channel is shared with another organization, whose users can read it.',
   unanswered:
     'The channel may be shared with another organization, because no look-up at the provider has excluded this.',
 } as const

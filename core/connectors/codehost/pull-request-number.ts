@@ -34,7 +34,8 @@ function onPullRequest(action: Action, known: Known): readonly Action[] {
 }
 
 export const PULL_REQUEST_REASON = {
-  possible: 'The issue number may be the number of a pull request.',
-  certain: 'The issue number is the number of a pull request.',
-  unanswered: 'The issue number may be the number of a pull request; the look-up at the provider failed.',
+  possible: 'The issue number may be the number of a pull request, so the rules for pull requests apply too.',
+  certain: 'The issue number is the number of a pull request, so the rules for pull requests apply too.',
+  unanswered:
+    'The issue number may be the number of a pull request, because the look-up at the provider failed, so the rules for pull requests apply too.',
 } as const

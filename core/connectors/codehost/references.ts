@@ -92,6 +92,6 @@ function besides(action: Action, { type, effect, risk, hints = {} }: CatalogueRo
 
 const REASONS: Readonly<Record<string, string>> = {
   [FORCE_PUSH.type]: 'The update is forced, so commits can be lost.',
-  [TAG.type]: 'The reference is a tag.',
-  [OTHER.type]: 'The reference is neither a branch nor a tag.',
+  [TAG.type]: 'The reference is a tag, so the rules for tags apply.',
+  [OTHER.type]: 'The reference is neither a branch nor a tag, so the rules for other references apply.',
 }

@@ -33,7 +33,7 @@ function readEntry(line: string, reason: string): EffectEntry {
 }
 
 function readClass(text: string): EffectClass {
-  if (!isEffectClass(text)) throw new Error(`the table of effect classes names the class "${text}"`)
+  if (!isEffectClass(text)) throw new Error(`the table of effect classes has the unknown class "${text}"`)
   return text
 }
 
@@ -45,5 +45,6 @@ function spread(column: string): readonly string[] {
 function refuseRepeated(entries: readonly EffectEntry[]): void {
   const names = entries.flatMap((entry) => entry.names)
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
-  if (repeated !== undefined) throw new Error(`the table of effect classes names ${repeated} more than once`)
+  if (repeated !== undefined)
+    throw new Error(`the table of effect classes lists the action ${repeated} more than once`)
 }

@@ -33,7 +33,10 @@ export function requestOfAction(
   if (first === undefined) return wrong('type', `no connector can execute ${spec.type}`)
   const request = first.connector.toRequest?.(spec, first.config)
   if (request === undefined)
-    return wrong('type', `the connector ${first.connector.name} does not support executing submitted actions`)
+    return wrong(
+      'type',
+      `the connector ${first.connector.name} cannot execute submitted actions; send the request through the gateway`,
+    )
   if (isRefusal(request)) return request
   if (isVague(records, spec, request))
     return missing(first.connector.name === 'mcp' ? 'parameters.url' : 'resource.target')
@@ -89,7 +92,10 @@ function judge(spec: ExecuteSpec, { request, canonical }: ActionRequest, hosts: 
   const owner = findConnector(hosts, canonical.host, canonical.port)
   const type = spec.type.slice(0, spec.type.indexOf('.'))
   if (owner === null || owner.connector.name !== type)
-    return wrong('resource', `${canonical.host} is not a host of a ${type} connector of this gateway`)
+    return wrong(
+      'resource',
+      `${canonical.host} is not a host of a ${type} Connector of this gateway; correct the host, or add it to a Connector`,
+    )
   const bytes = request.body === undefined ? new Uint8Array() : UTF8.encode(request.body)
   const body = parseBody(bytes, canonical.body, decidingKeys(owner, canonical))
   const named = isRefusal(body) ? body : classify(owner, canonical, body)

@@ -216,7 +216,8 @@ function isLocalFolder({ uri, name = '', ...rest }: Readonly<Record<string, unkn
 function judgeName(name: string, where: string): Refusal | null {
   if (name.length > MAX_NAME)
     return refusal('malformed_request', `${where} is longer than ${MAX_NAME} characters`)
-  if (!name.isWellFormed()) return refusal('ambiguous_request', `${where} contains half of a surrogate pair`)
+  if (!name.isWellFormed())
+    return refusal('ambiguous_request', `${where} contains half of a surrogate pair; send valid Unicode`)
   if (where === 'params.name' && isDisguised(name)) {
     return refusal(
       'ambiguous_request',

@@ -13,7 +13,8 @@ export function unreadAct(field: string): ProviderAct {
   return { kind: 'provider_tool.unknown', target: undefined, reaches: 'unread', field }
 }
 
-export const UNREAD_FILE = 'an uploaded file, which may contain the requests of a batch and cannot be read'
+export const UNREAD_FILE =
+  'an uploaded file that the gateway cannot read and that may contain the requests of a batch'
 /** Maximum number of lines that the provider accepts in one batch file. */
 const MAX_LINES = 50_000
 

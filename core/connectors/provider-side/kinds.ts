@@ -31,7 +31,7 @@ export const PROVIDER_KINDS = {
   'hosted_agent.run': {
     risk: 'medium',
     reachesOut: false,
-    does: 'runs an agent, a stored configuration or a response that continues after the request',
+    does: 'runs an agent or a stored configuration, or generates a response that continues after the request',
   },
   'batch.run': { risk: 'medium', reachesOut: false, does: 'sends further requests after this request' },
 } as const satisfies Readonly<Record<string, KindFacts>>

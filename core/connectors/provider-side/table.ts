@@ -157,7 +157,7 @@ function linesOf(text: string): readonly (readonly string[])[] {
 
 function readTool([type = '', kinds = '', condition]: readonly string[]): ToolRow {
   if (condition !== undefined && !condition.startsWith('unless='))
-    throw new Error(`provider-side tool ${type}: no condition "${condition}"`)
+    throw new Error(`provider-side tool ${type} has the unknown condition "${condition}"`)
   return {
     type: type.replace(/\*$/, ''),
     isPrefix: type.endsWith('*'),
@@ -172,7 +172,7 @@ function readOperation(
   [name = '', kinds = '', target]: readonly string[],
 ): readonly [string, OperationRow] {
   if (target !== undefined && !target.startsWith('of='))
-    throw new Error(`provider-side operation ${name}: no target "${target}"`)
+    throw new Error(`provider-side operation ${name} has the unknown target "${target}"`)
   return [`${connector}.${name}`, { kinds: readKinds(kinds), parameter: target?.slice('of='.length) ?? null }]
 }
 
@@ -180,7 +180,7 @@ function readField([end = '', kinds = '', target = '', value]: readonly string[]
   const member = target.startsWith('of=') ? target.slice('of='.length) : null
   const fixed = target.startsWith('is=') ? target.slice('is='.length) : null
   const read = member === null && fixed === null ? target : 'none'
-  if (!isTarget(read)) throw new Error(`provider-side field ${end}: no target "${target}"`)
+  if (!isTarget(read)) throw new Error(`provider-side field ${end} has the unknown target "${target}"`)
   const isRooted = end.startsWith('^.')
   const keys = (isRooted ? end.slice(2) : end).split('.')
   const place = { end, name: keys.at(-1) ?? '', parents: keys.slice(0, -1), isRooted }

@@ -34,12 +34,12 @@ export const CredentialSpec = z.strictObject({
   ),
   vault: described(
     dns1123.optional(),
-    'Name of a credential in the encrypted store of the control plane. `chaperone credential set NAME` and the Connectors page store the credential. On one machine only; in a cluster use `secretRef`.',
+    'Name of a credential in the encrypted store of the control plane. `chaperone credential set NAME` and the Connectors page store the credential. Only for an installation on one machine; in a cluster, use `secretRef`.',
     'codehost',
   ),
   env: described(
     EnvSourceSpec.optional(),
-    'Environment variable of the control plane. For manifests of one machine only.',
+    'Environment variable of the control plane. Only for an installation on one machine.',
     { name: 'CODEHOST_TOKEN' },
   ),
   file: described(
@@ -49,7 +49,7 @@ export const CredentialSpec = z.strictObject({
   ),
   exec: described(
     ExecSourceSpec.optional(),
-    'Command that prints the credential: a token, or an ExecCredential of `client.authentication.k8s.io/v1`. For manifests of one machine only.',
+    'Command that prints the credential: a token, or an ExecCredential of `client.authentication.k8s.io/v1`. Only for an installation on one machine.',
     { command: 'gh', args: ['auth', 'token'] },
   ),
   oauth2: described(

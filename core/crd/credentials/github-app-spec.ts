@@ -21,7 +21,7 @@ export const GithubAppSpec = z.strictObject({
   ),
   apiUrl: described(
     httpUrl.default('https://api.github.com'),
-    'Address of the API. It must use https; on one machine http is accepted for loopback.',
+    'Address of the API. It must use https; an installation on one machine also accepts http to a loopback address.',
     'https://git.example.com/api/v3',
   ),
   repositories: described(
@@ -35,7 +35,7 @@ export const GithubAppSpec = z.strictObject({
       )
       .max(500)
       .default([]),
-    'Repositories of the token, without their owner. If absent, all repositories of the installation.',
+    'Repositories that the token can access, without their owner. If absent, all repositories of the installation.',
     ['site'],
   ),
   permissions: described(
@@ -48,7 +48,7 @@ export const GithubAppSpec = z.strictObject({
       )
       .max(64)
       .default([]),
-    'Permissions of the token. If absent, all permissions of the installation.',
+    'Permissions that the token has. If absent, all permissions of the installation.',
     ['contents:read', 'pull_requests:write'],
   ),
   narrow: described(

@@ -54,7 +54,7 @@ export const ExecSourceSpec = z.strictObject({
       )
       .max(32)
       .default([]),
-    'Environment variables that the program gets in addition to `PATH`, the variables of the user and their session, and `KUBERNETES_EXEC_INFO`.',
+    'Environment variables for the program, in addition to those it always gets: `PATH`, `KUBERNETES_EXEC_INFO`, and variables of the user and their session, such as `HOME`.',
     [{ name: 'GH_HOST', value: 'git.example.com' }],
   ),
 })

@@ -25,7 +25,7 @@ const ScopesOfAction = z.strictObject({
 export const OAuth2Spec = z.strictObject({
   tokenUrl: described(
     httpUrl,
-    'Token endpoint of the authorization server. It must use https; on one machine http is accepted for loopback.',
+    'Token endpoint of the authorization server. It must use https; an installation on one machine also accepts http to a loopback address.',
     'https://login.example.com/oauth2/token',
   ),
   grant: described(
@@ -42,7 +42,7 @@ export const OAuth2Spec = z.strictObject({
   scopes: described(z.array(scope).max(64).default([]), 'Scopes of the access token.', ['repo.read']),
   scopesByAction: described(
     z.array(ScopesOfAction).max(32).default([]),
-    'Scopes for single requests, all of which `scopes` must list. A request is sent with a token that has only the scopes of its actions. If no pattern matches one of the actions, the request is sent with the token of the Connector.',
+    'Scopes of the token by action; `scopes` must list all of them. A request is sent with a token that has only the scopes of its actions. If no pattern matches one of the actions, the request is sent with the token of the Connector.',
     [{ actionPattern: 'generic.get', scopes: ['orders.read'] }],
   ),
   audience: described(

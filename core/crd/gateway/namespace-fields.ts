@@ -48,12 +48,16 @@ export const AdmittedNamespaces = z.strictObject(
       '`Same`: only the namespace of the Gateway. `All`: every namespace. `Selector`: also namespaces whose labels match `selector` or whose name is in `names`.',
       'Selector',
     ),
-    selector: described(LabelSelector.optional(), 'Labels of admitted namespaces, with `from: Selector`.', {
-      matchLabels: { team: 'payments' },
-    }),
+    selector: described(
+      LabelSelector.optional(),
+      'Labels of the namespaces that are admitted. Only for `from: Selector`.',
+      {
+        matchLabels: { team: 'payments' },
+      },
+    ),
     names: described(
       z.array(dns1123).max(4_096).default([]),
-      'Names of admitted namespaces, with `from: Selector`.',
+      'Names of the namespaces that are admitted. Only for `from: Selector`.',
       ['payments'],
     ),
   },
@@ -71,7 +75,7 @@ export const AllowedNamespaces = z.strictObject({
   policies: described(AdmittedNamespaces.prefault({}), 'Namespaces of Policies.'),
   connectors: described(
     AdmittedNamespaces.prefault({}),
-    'Namespaces of Connectors whose credentials the Gateway uses.',
+    'Namespaces whose Connectors, with their credentials, the Gateway may use.',
   ),
   agents: described(AdmittedNamespaces.prefault({}), 'Namespaces of pods that the Gateway governs.'),
 })

@@ -114,7 +114,7 @@ function reasonOf({ createdBy, approvalId, anyTarget, target, parameterNames }: 
       : `target ${target}`
   const named =
     parameterNames.length === 0 ? '' : `, with the approved values of ${parameterNames.join(', ')}`
-  return `Grant of ${createdBy} on card ${approvalId}: ${onTarget}${named}`
+  return `Later requests approved by ${createdBy} with approval ${approvalId}: ${onTarget}${named}`
 }
 
 /**

@@ -148,7 +148,7 @@ function noteOf(
 }
 
 const STRICTER =
-  'A policy from a manifest belongs to another tier than the default policies, and the tier with the strictest decision wins. The default policies can therefore still hold or deny actions that this policy allows.'
+  'The policies of manifests and the default policies decide separately, and the strictest decision wins. The default policies can therefore still hold or deny actions that this policy allows.'
 
 function allows(document: unknown): boolean {
   const { rules = [] } = document as { readonly rules?: ReadonlyArray<{ readonly decision: string }> }

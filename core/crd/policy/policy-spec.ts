@@ -45,7 +45,7 @@ export const PolicySpec = z.strictObject({
   ),
   priority: described(
     z.int().min(-1_000_000).max(1_000_000).default(100),
-    'Order of policies within a tier. Of the policies with a matching rule, the one with the highest priority decides. At equal priority, the strictest decision applies.',
+    'Order of policies of the same origin: the platform team, the installation, the namespace of the Gateway, or other namespaces. Of those with a matching rule, the one with the highest priority decides. At equal priority, the strictest decision applies.',
     100,
   ),
   tags: described(

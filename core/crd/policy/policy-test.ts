@@ -60,7 +60,7 @@ export const PolicyTest = z.strictObject({
   action: PolicyTestAction,
   request: described(
     PolicyTestRequest.optional(),
-    'Values of `request` in conditions. If absent, the test is for an action of the v1 API, which has no request.',
+    'Values of `request` in conditions. If absent, the test is for an action that was submitted to POST /api/v1/actions, which has no request.',
     { method: 'PUT' },
   ),
   agent: described(

@@ -73,7 +73,7 @@ export const MAX_MATCH_STEPS = 1024 * 1024
  */
 function matchesWithin(text: string, pattern: RE2JS): boolean {
   if (text.length * pattern.programSize() > MAX_MATCH_STEPS)
-    throw new Error('the text is too long for its regular expression')
+    throw new Error('the text is too long to be matched with the regular expression')
   return pattern.test(text)
 }
 

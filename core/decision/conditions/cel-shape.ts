@@ -26,7 +26,10 @@ export const REFUSED_FUNCTIONS: ReadonlySet<string> = new Set([
 export function boundShape(root: CelNode): void {
   const cost = visit(root, false)
   if (cost > MAX_COST)
-    throw new ShapeError(`the condition costs ${cost} steps; at most ${MAX_COST} are allowed`, root.start)
+    throw new ShapeError(
+      `the condition costs ${cost} steps, and at most ${MAX_COST} are allowed; simplify it`,
+      root.start,
+    )
 }
 
 function visit(node: CelNode, isInside: boolean): number {

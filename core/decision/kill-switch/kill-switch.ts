@@ -60,7 +60,7 @@ export function namespaceOfScope(scope: string): string | null {
 
 /** Error message that lists the valid forms of a scope. */
 export const KILL_SCOPE_FORMS =
-  'must be all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, claim:NAME, pod:NAME, or a bare name without blanks'
+  'must be all, connector:NAME, agent:NAME, gateway:NAME, namespace:NAME, claim:NAME, pod:NAME, or only a name without blanks, for every connector, agent and gateway of that name'
 
 /** Reports whether the text is a valid scope. The subject of the scope need not exist yet. */
 export function isKillScope(scope: string): boolean {

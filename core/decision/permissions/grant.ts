@@ -27,13 +27,13 @@ export function grantObstacle(facts: GrantFacts): string | null {
   if (unread_body != null)
     return 'The gateway cannot read the body of this request, so each such request needs its own answer.'
   if (held_by === undefined && access_request === true)
-    return 'A grant covers only actions that a rule holds by their name, and no such rule holds this action. If a rule denies what the agent needs, change that rule.'
+    return 'Later requests can be approved only if a rule requires approval for the action, and no rule does. If a rule denies what the agent needs, change that rule.'
   if (held_by === undefined)
-    return 'A grant covers only requests with one action and a complete body, held by a gateway of this version. This request is not of that kind, so it needs its own answer.'
+    return 'A grant (an approval of later requests) is not possible, because the request has several actions or an incomplete body, or an earlier version of the gateway held it. Each such request needs its own answer.'
   if (held_by.policies.some(({ distinct }) => distinct))
-    return 'A policy requires answers of different users for this request, but a grant is the answer of one user.'
+    return 'A policy requires answers of different users for this request, so one user cannot approve later requests.'
   if (hasOnlyUnnamedContent(facts))
-    return 'The request has no parameters that a grant can compare, so each such request needs its own answer.'
+    return 'The request has no parameters with which later requests can be compared, so each such request needs its own answer.'
   return target !== null && !isExact(target)
     ? 'The target contains characters that cannot be compared, so each such request needs its own answer.'
     : null
@@ -70,9 +70,9 @@ export function policyObstacle({ policies }: HeldBy, inForce: readonly PolicyInF
   for (const { ref, rule } of policies) {
     const policy = inForce.find((each) => each.ref === ref)
     if (policy === undefined)
-      return `A grant is not possible, because the policy of rule "${rule}" is built in or has changed since the request was held. Answer this request without a grant.`
+      return `Later requests cannot be approved, because the policy of rule "${rule}" is built in or has changed since the request was held. Answer only this request.`
     if (policy.isOfPlatform)
-      return `"${rule}" belongs to a policy of the platform team. Each request that this policy holds needs its own answer.`
+      return `Rule "${rule}" belongs to a policy of the platform team. Each request that this policy holds needs its own answer.`
   }
   return null
 }

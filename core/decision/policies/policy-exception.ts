@@ -60,7 +60,7 @@ export function withException(
     if (!isInvalid(error)) throw error
     const [first] = error.options.problems ?? []
     const problem = first === undefined ? error.message : problemText(first)
-    return { obstacle: `The policy with the exception is invalid: ${problem}` }
+    return { obstacle: `The exception was not added, because the policy with it is invalid: ${problem}` }
   }
 }
 

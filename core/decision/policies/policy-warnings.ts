@@ -104,7 +104,8 @@ function repeatedNames(rules: readonly PolicyRule[]): string[] {
   const names = rules.map(({ name }) => name)
   const repeated = new Set(names.filter((name, index) => names.indexOf(name) !== index))
   return [...repeated].map(
-    (name) => `Several rules have the name "${name}", so records do not show which one applied.`,
+    (name) =>
+      `Several rules have the name "${name}", so records do not show which one applied. Give each rule its own name.`,
   )
 }
 
@@ -120,5 +121,8 @@ function uselessGroups(rules: readonly PolicyRule[]): string[] {
   return rules
     .filter(({ decision }) => decision !== 'require_approval')
     .filter(({ approver_groups: groups, distinct }) => groups.length > 0 || distinct === true)
-    .map(({ name }) => `Rule "${name}" names approver groups but does not require approval.`)
+    .map(
+      ({ name }) =>
+        `Rule "${name}" has approver groups or distinct, which have no effect, because the rule does not require approval.`,
+    )
 }

@@ -20,8 +20,10 @@ export function undeclaredNames(text: string, patterns: readonly Pattern[]): Und
     const found = undeclaredParameter(patterns, name)
     if (found === null) continue
     const list = found.isCertain ? errors : warnings
-    const whose = found.isCertain ? 'no action of the scope' : 'no action of the scope in the catalogue'
-    list.push(`parameters.${name} is a parameter of ${whose} (${found.hint})`)
+    const whose = found.isCertain
+      ? 'no action in the scope of the policy'
+      : 'no catalogue action in the scope of the policy'
+    list.push(`${whose} has the parameter parameters.${name} (${found.hint})`)
   }
   return { errors, warnings }
 }

@@ -57,7 +57,7 @@ test('a grant at a Gateway of the cluster is offered as a Permission with its ma
           connectorType: 'codehost',
           actionPattern: 'codehost.pr.merge',
           decision: 'require_approval',
-          reason: `Grant of admin@example.com on card ${grant.approvalId}: target acme/site`,
+          reason: `Later requests approved by admin@example.com with approval ${grant.approvalId}: target acme/site`,
         },
       ],
       expiresAt: (await grantStatus(replica, grant.id))?.['expires_at'],

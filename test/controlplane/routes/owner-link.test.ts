@@ -60,7 +60,7 @@ describe('once an agent was started on the machine, the first owner', () => {
         const body = { email: OWNER, password: PASSWORD, name: 'Agent', ...extra }
         const answer = await plane.call('POST', '/api/auth/register', body, headers)
         expect(answer.status).toBe(403)
-        expect(answer.text).toMatch(/owner link/)
+        expect(answer.text).toMatch(/chaperone owner-link/)
       }
     expect(await here.sql('select id from users')).toEqual([])
   })
@@ -153,7 +153,7 @@ describe('a request that a proxy on the same machine forwarded', () => {
   test.each(FORWARDED)('registers no first owner: %j', async (headers) => {
     const answer = await plane.call('POST', '/api/auth/register', body(OWNER), headers)
     expect(answer.status).toBe(403)
-    expect(answer.text).toMatch(/owner link/)
+    expect(answer.text).toMatch(/chaperone owner-link/)
   })
 
   test('registers no first owner over HTTP/1.0, which nginx speaks without a field of its own', async () => {
@@ -167,7 +167,7 @@ describe('a request that a proxy on the same machine forwarded', () => {
     const socket = connect(Number(port), '127.0.0.1')
     socket.write(`${head.join('\r\n')}\r\n\r\n${text}`)
     const answer = await textOf(socket)
-    expect(answer).toMatch(/^HTTP\/1\.\d 403 [\s\S]*owner link/)
+    expect(answer).toMatch(/^HTTP\/1\.\d 403 [\s\S]*chaperone owner-link/)
   })
 
   test('registers nobody as a viewer unless registration is open', async () => {

@@ -149,7 +149,9 @@ describe('a channel that is shared with another organization', () => {
     expect(world.holds).toEqual([])
     await world.send(post('C2'))
     expect(world.holds[0]).toMatchObject({ action_type: 'chat.message.post', effects: ['egress'] })
-    expect(JSON.stringify(world.holds[0])).toContain('The channel is shared with another organization.')
+    expect(JSON.stringify(world.holds[0])).toContain(
+      'The channel is shared with another organization, whose users can read it.',
+    )
   })
 })
 

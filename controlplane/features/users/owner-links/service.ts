@@ -100,13 +100,13 @@ export function createOwnerLinks({ db, orgId, secret }: OwnerLinksDeps): OwnerLi
 
 function inSecret(name: string): ChaperoneError {
   return new ChaperoneError('conflict', {
-    detail: `The owner link of this installation is in the Secret ${name}. Run kubectl chaperone owner-link for a new link.`,
+    detail: `The link with which the first owner registers is in the Secret ${name}, so no other was created. Run kubectl chaperone owner-link for a new link.`,
   })
 }
 
 function invalid(): ChaperoneError {
   return new ChaperoneError('forbidden', {
     detail:
-      'The owner link has expired or was used, or there is an owner. While there is no owner, run chaperone owner-link for a new link (in a cluster kubectl chaperone owner-link).',
+      'The link for the first owner has expired or was used, or there is already an owner. While there is no owner, run chaperone owner-link for a new link (in a cluster kubectl chaperone owner-link).',
   })
 }

@@ -135,7 +135,7 @@ function actionOf(command: PushCommand, proof: PushProof | null, { push, config 
   return { ...namedAction({ ...FORCE_PUSH, ...parts }, config), nameReason }
 }
 
-const NOT_READ = 'The gateway did not read the commits of the push.'
+const NOT_READ = 'The push counts as forced, because the gateway did not read its commits.'
 
 function isUpdate({ before, after }: PushCommand): boolean {
   return !isNothing(before) && !isNothing(after)

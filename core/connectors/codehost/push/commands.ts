@@ -39,7 +39,9 @@ export function readPushHead(bytes: Uint8Array): PushHead {
   const shallow = new Set(lines.filter(isShallow).map((line) => line.slice(SHALLOW.length)))
   const commands = lines.filter((line) => !isShallow(line)).map(readCommand)
   if (!commands.every((command) => command !== null))
-    return malformed('a line of the push is not a reference update')
+    return malformed(
+      'a line of the push is not a reference update of the git protocol; push with a git client',
+    )
   if (commands.length > MAX_COMMANDS)
     return malformed(`a push may update at most ${MAX_COMMANDS} references; push them in several steps`)
   const options = hasOptions ? readSection(bytes, section.next) : section

@@ -16,13 +16,13 @@ export function newProof(commits: Commits, shallow: ReadonlySet<string>): PushPr
   return { commits, shallow, steps: { left: MAX_WALK_STEPS } }
 }
 
-const NOT_PROVEN = 'The gateway could not verify that the push is a fast-forward'
+const NOT_PROVEN = 'The push counts as forced, because the gateway could not verify that it is a fast-forward'
 
 const ENDS = {
   complete: null,
   budget: 'the commits of the push exceed the limit of the gateway; push them in several steps',
   cut: 'the commits of the push exceed the bytes that the gateway reads; push them in several steps',
-  base: 'the push stores a commit as a delta against an object that the push does not contain',
+  base: 'the push stores a commit as a delta against an object that the push does not contain; push with --no-thin',
   malformed: 'the pack of the push cannot be parsed',
 } as const satisfies Readonly<Record<PackEnd, string | null>>
 
@@ -58,7 +58,7 @@ function walkBack(before: string, after: string, { commits, shallow, steps }: Pu
 function reasonOf({ seen }: Walk, before: string, { unreadable, end }: Commits): string {
   const broken = [...seen].find((id) => unreadable.has(id))
   if (broken !== undefined)
-    return `${NOT_PROVEN}: commit ${broken.slice(0, 12)} cannot be read, ${unreadable.get(broken)}.`
+    return `${NOT_PROVEN}: commit ${broken.slice(0, 12)} cannot be read, because ${unreadable.get(broken)}.`
   const because = ENDS[end] ?? `the new commits are not descendants of ${before.slice(0, 12)}`
   return `${NOT_PROVEN}: ${because}.`
 }

@@ -61,7 +61,9 @@ export function workflowReason(trees: PackTrees, tips: readonly string[]): strin
   }
   if (trees.isWhole) return null
   const hidden = tips.find((tip) => !trees.roots.has(peeled(tip, trees)))
-  return hidden === undefined ? null : sentence(`the gateway did not read ${short(hidden)}`)
+  return hidden === undefined
+    ? null
+    : sentence(`the gateway did not read the object ${short(hidden)} of the push`)
 }
 
 /** Returns the reason why a root tree has, or may have, a folder of workflows; null if it has none. */

@@ -72,7 +72,7 @@ function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRu
     {
       actions: [...ISSUES, 'issue_assignee.add', 'pr_reviewer.request'],
       effects: ['delegate'],
-      reason: 'An account of `assignees`, `assignee` or `reviewers` is an agent.',
+      reason: 'An account of `assignees`, `assignee` or `reviewers` is an agent, which then starts.',
       applies: ({ assignees, assignee, reviewers, botLogins }) =>
         [assignees, assignee, reviewers, botLogins]
           .flatMap(valuesOf)

@@ -7,7 +7,8 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
   {
     actions: ['repo.update'],
     effects: ['visibility'],
-    reason: '`visibility`, `private` or `security_and_analysis` is given.',
+    reason:
+      '`visibility`, `private` or `security_and_analysis` is given, so the visibility or the security scanning can change.',
     applies: (parameters) => has(parameters, 'visibility', 'private', 'security_and_analysis'),
   },
   {
@@ -20,19 +21,19 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
   {
     actions: ['file.create', 'file.update', 'file.delete'],
     effects: ['code_execution'],
-    reason: 'The path is in a folder of workflows, such as `.github/workflows`.',
+    reason: 'The path is in a folder of workflows, such as `.github/workflows`, whose files run as programs.',
     applies: ({ path }) => valuesOf(path).some(isWorkflow),
   },
   {
     actions: ['git_tree.create'],
     effects: ['code_execution'],
-    reason: 'A path of `tree` is a folder of workflows or contains one.',
+    reason: 'A path of `tree` is a folder of workflows, whose files run as programs, or contains one.',
     applies: ({ tree }) => pathsOf(tree).some(isWorkflow),
   },
   {
     actions: ['graphql.createCommitOnBranch'],
     effects: ['code_execution'],
-    reason: 'A path of `fileChanges` is in a folder of workflows.',
+    reason: 'A path of `fileChanges` is in a folder of workflows, whose files run as programs.',
     applies: ({ fileChanges }) => changedPaths(fileChanges).some(isWorkflow),
   },
   {

@@ -32,13 +32,15 @@ export const PAYMENTS_FIELDS: readonly FieldRule[] = [
   {
     actions: [],
     effects: ['money_out'],
-    reason: '`balance`, `transfer_data` or `on_behalf_of` is given.',
+    reason:
+      '`balance`, `transfer_data` or `on_behalf_of` is given, so money or credit can leave the account.',
     applies: hasMoneyField,
   },
   {
     actions: [],
     effects: ['credential_out'],
-    reason: '`expand` names card data or a secret (`number`, `cvc`, `payload`).',
+    reason:
+      '`expand` names card data or a secret (`number`, `cvc`, `payload`), which the response then contains.',
     applies: expandsSecret,
   },
 ]

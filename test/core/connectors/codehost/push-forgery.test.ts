@@ -102,7 +102,9 @@ describe('a push is a fast-forward only where git would read the same parents', 
   ])('%s is a force push', (_what, header) => {
     const { name, reason } = push(commit(header))
     expect(name).toBe('force_push')
-    expect(reason).toMatch(/^The gateway could not verify that the push is a fast-forward: .+\.$/)
+    expect(reason).toMatch(
+      /^The push counts as forced, because the gateway could not verify that it is a fast-forward: .+\.$/,
+    )
   })
 
   test('a header without end is a force push', () => {

@@ -72,7 +72,7 @@ describe('effect classes of the catalogue', () => {
   })
 
   test('a table that names a class that does not exist, or an action twice, does not load', () => {
-    expect(() => readEffects('# Why.\n merg pr.merge')).toThrow('names the class "merg"')
+    expect(() => readEffects('# Why.\n merg pr.merge')).toThrow('has the unknown class "merg"')
     expect(() => readEffects('# Why.\n merge pr.merge\n delete pr.{close,merge}')).toThrow(
       'pr.merge more than once',
     )

@@ -43,7 +43,9 @@ function manyFields(): Record<string, string> {
 test('an access request for an action that no rule holds gets no grant, and says why', () => {
   const facts = { risk_score: 0.5, target: null, parameters: {}, path: null, body_sha256: null }
   expect(grantObstacle({ ...facts, access_request: true })).toMatch(
-    /^A grant covers only actions that a rule holds by their name/,
+    /^Later requests can be approved only if a rule requires approval for the action/,
   )
-  expect(grantObstacle(facts)).toMatch(/^A grant covers only requests with one action/)
+  expect(grantObstacle(facts)).toMatch(
+    /^A grant \(an approval of later requests\) is not possible, because the request has several actions/,
+  )
 })
