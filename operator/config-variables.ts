@@ -20,11 +20,12 @@ export const CONFIG_VARIABLES = {
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',
     meaning:
-      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded, which every log line has in its member `resource`. A value with an error is ignored',
+      'Resource attributes of OpenTelemetry, as percent-encoded `key=value,...`. Every log line has them in the field `resource`. A value that cannot be parsed is ignored',
   },
   LOG_LEVEL: {
     fallback: '`info`',
-    meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    meaning:
+      'Least severe level that is logged: `fatal`, `error`, `warn`, `info`, `debug` or `trace`; `silent` logs nothing',
   },
   MANIFESTS_DIR: {
     fallback: 'none: custom resources of a cluster',
@@ -64,7 +65,8 @@ export const CONFIG_VARIABLES = {
   },
   PLATFORM_NAMESPACES: {
     fallback: 'none',
-    meaning: 'Namespaces of the platform team, separated by commas, whose Gateways have no floor',
+    meaning:
+      'Namespaces of the platform team, separated by commas. Gateways there may be less strict than `GATEWAY_FLOORS`',
   },
   INJECTION: {
     fallback: 'on',
@@ -127,7 +129,8 @@ export const CONFIG_VARIABLES = {
   },
   OPERATOR_SERVICE_ACCOUNT: {
     fallback: '`chaperone-operator`',
-    meaning: 'ServiceAccount of the operator, which the admission policies allow',
+    meaning:
+      'ServiceAccount of the operator. The admission policies let this account change objects that belong to Chaperone',
   },
   EVICT_UNGOVERNED: {
     fallback: '`false`',

@@ -58,7 +58,8 @@ export const CONFIG_VARIABLES = {
   },
   LOG_LEVEL: {
     fallback: '`info`',
-    meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    meaning:
+      'Least severe level that is logged: `fatal`, `error`, `warn`, `info`, `debug` or `trace`; `silent` logs nothing',
   },
   CAPTURE_SOCKET: {
     fallback: 'none; `chaperone up` sets it',

@@ -26,7 +26,9 @@ export function readinessChecks(
     {
       name: 'kill-switches',
       problem: () =>
-        killWatch.stalenessMs() < maxStalenessMs ? null : 'the kill switches in the cluster cannot be read',
+        killWatch.stalenessMs() < maxStalenessMs
+          ? null
+          : 'the kill switches of Gateways and emergency ConfigMaps cannot be read from the API server',
     },
   ]
 }

@@ -233,7 +233,8 @@ describe('the operator on an API server that misbehaves', () => {
       const isFolderChosen = resources.every((resource) => checks['watches']?.includes(resource))
       return status === 503 &&
         isFolderChosen &&
-        checks['kill-switches'] === 'the kill switches in the cluster cannot be read'
+        checks['kill-switches'] ===
+          'the kill switches of Gateways and emergency ConfigMaps cannot be read from the API server'
         ? true
         : null
     })
