@@ -100,7 +100,7 @@ export function refusedAddress(
   const isAllowed = typeof allowPrivate === 'boolean' ? allowPrivate : isWithinAll(bytes, allowPrivate)
   if (isAllowed || !isPrivate(bytes)) return null
   return {
-    why: 'a loopback or private address, or one that is translated to such an address',
+    why: 'a loopback or private address, or an IPv6 address that contains an IPv4 address',
     isFinal: false,
   }
 }

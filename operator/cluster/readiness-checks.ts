@@ -13,7 +13,8 @@ export function readinessChecks(
   return [
     {
       name: 'synced',
-      problem: () => (informers.isSynced() ? null : 'the informer caches are not filled yet'),
+      problem: () =>
+        informers.isSynced() ? null : 'the operator has not read all objects from the API server yet',
     },
     {
       name: 'watches',

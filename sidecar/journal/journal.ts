@@ -90,7 +90,11 @@ export class Journal implements JournalPort {
     })
     this.#recovery = recovery
     const { tornLines, tornAt } = recovery
-    if (tornLines > 0) deps.log.warn({ tornLines, tornAt }, 'truncated or damaged journal lines skipped')
+    if (tornLines > 0)
+      deps.log.warn(
+        { tornLines, tornAt },
+        'truncated or damaged lines of the journal skipped; the records in them may be incomplete or lost',
+      )
     this.#writeRecovered()
   }
 

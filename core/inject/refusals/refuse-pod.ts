@@ -116,7 +116,13 @@ function sysctls({ spec }: Pod): readonly Refusal[] {
   return (spec.securityContext?.sysctls ?? []).flatMap(({ name, value }, at) => {
     const field = `spec.securityContext.sysctls[${at}]`
     if (!ALLOWED_SYSCTLS.includes(name))
-      return [{ field: `${field}.name`, problem: `${name} is not a safe sysctl`, change: 'remove it' }]
+      return [
+        {
+          field: `${field}.name`,
+          problem: `${name} is not a safe sysctl of the Pod Security Standard baseline`,
+          change: 'remove it',
+        },
+      ]
     const last = Number(value.trim().split(/\s+/)[1])
     if (name !== 'net.ipv4.ip_local_port_range' || last < PROBE_PORTS.first) return []
     return [

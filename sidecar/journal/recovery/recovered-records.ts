@@ -25,6 +25,6 @@ export function logRecovered(log: Pick<Log, 'warn'>, { unknown, lost }: Recovere
   if (lost.length > 0)
     log.warn(
       { lost },
-      'sequence numbers of a crashed process have no record: the record was lost, or the number was not used',
+      'a former process crashed, and some of its sequence numbers have no record: the record was lost, or the number was not used',
     )
 }

@@ -211,7 +211,7 @@ describe('the operator on an API server that misbehaves', () => {
     await eventually('it tries', () => (policyLists() > 2 ? true : null))
     expect(await readiness(operator)).toMatchObject({
       status: 503,
-      checks: { synced: 'the informer caches are not filled yet' },
+      checks: { synced: 'the operator has not read all objects from the API server yet' },
     })
     fault[Symbol.dispose]()
     await ready(operator)
