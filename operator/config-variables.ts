@@ -15,7 +15,7 @@ export const CONFIG_VARIABLES = {
   },
   CONTROL_PLANE_CA_FILE: {
     fallback: 'public roots',
-    meaning: 'Certificate authorities of the control plane (PEM)',
+    meaning: 'File with the certificate authorities of the certificate of the control plane (PEM)',
   },
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',
@@ -75,7 +75,7 @@ export const CONFIG_VARIABLES = {
   SIDECAR_IMAGE: { fallback: 'required, unless `INJECTION` is `off`', meaning: 'Image of the sidecar' },
   RULES_IMAGE: {
     fallback: '`SIDECAR_IMAGE`',
-    meaning: 'Image of the container that sets the rules of nftables',
+    meaning: 'Image of the init container that sets the capture rules (nftables) of a pod',
   },
   SIDECAR_COMMAND: {
     fallback: 'the command of the released image',

@@ -85,7 +85,7 @@ export const CONFIG_VARIABLES = {
   },
   CONTROL_PLANE_CA_FILE: {
     fallback: 'public roots; the injector sets it',
-    meaning: 'Certificate authorities of the control plane (PEM)',
+    meaning: 'File with the certificate authorities of the certificate of the control plane (PEM)',
   },
   DNS_RESOLVERS: {
     fallback: INJECTED,
@@ -101,6 +101,7 @@ export const CONFIG_VARIABLES = {
   TRUST_DIR: { fallback: INJECTED, meaning: 'Folder to which the trust files of the agent are written' },
   EXTRA_CA_FILE: {
     fallback: 'none; the injector sets it',
-    meaning: 'Certificate authorities of `trust.extraSecretRef` (PEM)',
+    meaning:
+      'File with the additional certificate authorities from `trust.extraSecretRef` of the Gateway (PEM)',
   },
 } as const satisfies Readonly<Record<string, Setting>>

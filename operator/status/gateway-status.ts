@@ -237,7 +237,7 @@ function processVerdicts({ state }: GatewayFacts): readonly Verdict[] {
       : [
           verdict('Degraded', 'True', [
             'GatewayLagging',
-            `gateway processes have not applied the published configuration for over 60 s: ${some(lagging.map(nameOf))}`,
+            `gateway processes have not applied the published configuration for over 60 s; check their log: ${some(lagging.map(nameOf))}`,
           ]),
         ]),
   ]

@@ -218,7 +218,7 @@ test('records and the audit trail have id, source, scope and expiry of the crede
   const [search] = await recordsOf('app.test', '/search/code')
   expect(search?.credential).toMatchObject({
     ...{ id: expect.stringMatching(/^default\/app\/\d+$/), source: 'githubApp' },
-    not_narrowed: 'The permissions that codehost.search.code needs are not known.',
+    not_narrowed: 'Chaperone does not know which permissions codehost.search.code needs at the provider.',
   })
   const [plain] = await recordsOf('plain.test', '/repos/acme/site/pulls/7/merge')
   expect(plain?.credential).toMatchObject({ id: expect.stringMatching(/^default\/plain\/\d+$/) })

@@ -54,7 +54,7 @@ export function sendProblem(exchange: Decided, ports: CheckPorts): string | null
   return state === 'missing' ? problemOf(exchange, NOT_ISSUED) : null
 }
 
-const NOT_ISSUED = 'The control plane has not issued a token.'
+const NOT_ISSUED = 'The control plane has not issued a token for these actions. Send the request again.'
 
 /**
  * Returns the request for a narrowed token. Returns null when the exchange is sent without a narrowed token. Returns a
@@ -88,8 +88,8 @@ function needOf(
   const need = rules === undefined ? permissionNeed(actions, readsMore) : scopeNeed(actions, rules)
   if (typeof need !== 'string') return need
   return rules === undefined
-    ? `The permissions that ${need} needs are not known.`
-    : `The Connector states no scopes for ${need}.`
+    ? `Chaperone does not know which permissions ${need} needs at the provider.`
+    : `The Connector states no scopes for ${need}. Add them to credential.oauth2.scopesByAction.`
 }
 
 function apply(exchange: Parsed, answer: NarrowedAnswer): 'responded' | null {

@@ -86,7 +86,7 @@ test('an action without known permissions is sent with the token of the connecto
   expect(world.records[0]?.credential).toEqual({
     ...{ id: 'local/codehost/1', source: 'githubApp', expires_at: FUTURE },
     id: expect.stringMatching(/\/1$/),
-    not_narrowed: 'The permissions that codehost.search.code needs are not known.',
+    not_narrowed: 'Chaperone does not know which permissions codehost.search.code needs at the provider.',
   })
 })
 

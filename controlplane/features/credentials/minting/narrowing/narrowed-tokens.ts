@@ -97,7 +97,9 @@ function needOf(
   const { oauth2 } = spec.credential ?? {}
   const need =
     oauth2 === undefined ? permissionNeed(actions, readsMore) : scopeNeed(actions, oauth2.scopesByAction)
-  return typeof need === 'string' ? `The permissions that ${need} needs are not known.` : need
+  return typeof need === 'string'
+    ? `Chaperone does not know which permissions ${need} needs at the provider.`
+    : need
 }
 
 function openedSecret(keyring: Keyring, { id, credential }: ConnectorRow): string | null {
