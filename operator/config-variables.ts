@@ -120,7 +120,7 @@ export const CONFIG_VARIABLES = {
   WEBHOOK_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of the Service of the webhook' },
   WEBHOOK_ADDRESS: {
     fallback: 'through the Service',
-    meaning: 'Host at which the API server calls the webhook without a Service',
+    meaning: 'Host at which the API server calls the webhook directly instead of through a Service',
   },
   WEBHOOK_CERTIFICATE_SECRET: {
     fallback: 'the operator issues its own certificate',

@@ -18,12 +18,14 @@ export const CONFIG_VARIABLES = {
   },
   CA_CERT_FILE: {
     fallback: '`DATA_DIR/ca.crt`',
-    meaning: 'Certificate of the CA (PEM); created with its key if both are missing',
+    meaning:
+      'File with the CA certificate of the gateway (PEM); created with its key if both files are missing',
   },
-  CA_KEY_FILE: { fallback: '`DATA_DIR/ca.key`', meaning: 'Key of the CA (PEM)' },
+  CA_KEY_FILE: { fallback: '`DATA_DIR/ca.key`', meaning: 'File with the key of this CA certificate (PEM)' },
   CA_BUNDLE_FILE: {
     fallback: '`DATA_DIR/ca-bundle.crt`',
-    meaning: 'File to which the public roots and the CA are written, for clients',
+    meaning:
+      'File to which the gateway writes the public root certificates and its own CA certificate, for clients that must trust both',
   },
   JOURNAL_MAX_BYTES: {
     fallback: '`268435456`',
