@@ -237,11 +237,12 @@ export const CONFIG_VARIABLES = {
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',
     meaning:
-      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded, which every log line has in its member `resource`. A value with an error is ignored',
+      'Resource attributes of OpenTelemetry, as percent-encoded `key=value,...`. Every log line has them in the field `resource`. A value that cannot be parsed is ignored',
   },
   LOG_LEVEL: {
     fallback: '`info`',
-    meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    meaning:
+      'Least severe level that is logged: `fatal`, `error`, `warn`, `info`, `debug` or `trace`; `silent` logs nothing',
   },
 } as const satisfies Readonly<Record<string, Setting>>
 

@@ -19,7 +19,7 @@ export function unstorableIn(value: unknown): Unstorable | null {
  */
 type Found = { readonly path: Array<string | number>; readonly why: string }
 
-const BAD_TEXT = 'the text has a NUL or an incomplete Unicode character'
+const BAD_TEXT = 'the text has a NUL character or an incomplete Unicode character; remove it'
 const BAD_NUMBER = 'the number is too large to be stored'
 const TOO_DEEP = 'the value is nested too deeply'
 

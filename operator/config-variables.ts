@@ -15,16 +15,17 @@ export const CONFIG_VARIABLES = {
   },
   CONTROL_PLANE_CA_FILE: {
     fallback: 'public roots',
-    meaning: 'Certificate authorities of the control plane (PEM)',
+    meaning: 'File with the certificate authorities of the certificate of the control plane (PEM)',
   },
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',
     meaning:
-      'Resource attributes of OpenTelemetry, `key=value,...` percent-encoded, which every log line has in its member `resource`. A value with an error is ignored',
+      'Resource attributes of OpenTelemetry, as percent-encoded `key=value,...`. Every log line has them in the field `resource`. A value that cannot be parsed is ignored',
   },
   LOG_LEVEL: {
     fallback: '`info`',
-    meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    meaning:
+      'Least severe level that is logged: `fatal`, `error`, `warn`, `info`, `debug` or `trace`; `silent` logs nothing',
   },
   MANIFESTS_DIR: {
     fallback: 'none: custom resources of a cluster',
@@ -64,7 +65,8 @@ export const CONFIG_VARIABLES = {
   },
   PLATFORM_NAMESPACES: {
     fallback: 'none',
-    meaning: 'Namespaces of the platform team, separated by commas, whose Gateways have no floor',
+    meaning:
+      'Namespaces of the platform team, separated by commas. Gateways there may be less strict than `GATEWAY_FLOORS`',
   },
   INJECTION: {
     fallback: 'on',
@@ -73,7 +75,7 @@ export const CONFIG_VARIABLES = {
   SIDECAR_IMAGE: { fallback: 'required, unless `INJECTION` is `off`', meaning: 'Image of the sidecar' },
   RULES_IMAGE: {
     fallback: '`SIDECAR_IMAGE`',
-    meaning: 'Image of the container that sets the rules of nftables',
+    meaning: 'Image of the init container that sets the capture rules (nftables) of a pod',
   },
   SIDECAR_COMMAND: {
     fallback: 'the command of the released image',
@@ -118,7 +120,7 @@ export const CONFIG_VARIABLES = {
   WEBHOOK_SERVICE_PORT: { fallback: '`443`', meaning: 'Port of the Service of the webhook' },
   WEBHOOK_ADDRESS: {
     fallback: 'through the Service',
-    meaning: 'Host at which the API server calls the webhook without a Service',
+    meaning: 'Host at which the API server calls the webhook directly instead of through a Service',
   },
   WEBHOOK_CERTIFICATE_SECRET: {
     fallback: 'the operator issues its own certificate',
@@ -127,7 +129,8 @@ export const CONFIG_VARIABLES = {
   },
   OPERATOR_SERVICE_ACCOUNT: {
     fallback: '`chaperone-operator`',
-    meaning: 'ServiceAccount of the operator, which the admission policies allow',
+    meaning:
+      'ServiceAccount of the operator. The admission policies let this account change objects that belong to Chaperone',
   },
   EVICT_UNGOVERNED: {
     fallback: '`false`',

@@ -18,12 +18,14 @@ export const CONFIG_VARIABLES = {
   },
   CA_CERT_FILE: {
     fallback: '`DATA_DIR/ca.crt`',
-    meaning: 'Certificate of the CA (PEM); created with its key if both are missing',
+    meaning:
+      'File with the CA certificate of the gateway (PEM); created with its key if both files are missing',
   },
-  CA_KEY_FILE: { fallback: '`DATA_DIR/ca.key`', meaning: 'Key of the CA (PEM)' },
+  CA_KEY_FILE: { fallback: '`DATA_DIR/ca.key`', meaning: 'File with the key of this CA certificate (PEM)' },
   CA_BUNDLE_FILE: {
     fallback: '`DATA_DIR/ca-bundle.crt`',
-    meaning: 'File to which the public roots and the CA are written, for clients',
+    meaning:
+      'File to which the gateway writes the public root certificates and its own CA certificate, for clients that must trust both',
   },
   JOURNAL_MAX_BYTES: {
     fallback: '`268435456`',
@@ -58,7 +60,8 @@ export const CONFIG_VARIABLES = {
   },
   LOG_LEVEL: {
     fallback: '`info`',
-    meaning: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    meaning:
+      'Least severe level that is logged: `fatal`, `error`, `warn`, `info`, `debug` or `trace`; `silent` logs nothing',
   },
   CAPTURE_SOCKET: {
     fallback: 'none; `chaperone up` sets it',
@@ -84,7 +87,7 @@ export const CONFIG_VARIABLES = {
   },
   CONTROL_PLANE_CA_FILE: {
     fallback: 'public roots; the injector sets it',
-    meaning: 'Certificate authorities of the control plane (PEM)',
+    meaning: 'File with the certificate authorities of the certificate of the control plane (PEM)',
   },
   DNS_RESOLVERS: {
     fallback: INJECTED,
@@ -100,6 +103,7 @@ export const CONFIG_VARIABLES = {
   TRUST_DIR: { fallback: INJECTED, meaning: 'Folder to which the trust files of the agent are written' },
   EXTRA_CA_FILE: {
     fallback: 'none; the injector sets it',
-    meaning: 'Certificate authorities of `trust.extraSecretRef` (PEM)',
+    meaning:
+      'File with the additional certificate authorities from `trust.extraSecretRef` of the Gateway (PEM)',
   },
 } as const satisfies Readonly<Record<string, Setting>>

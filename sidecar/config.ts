@@ -132,7 +132,7 @@ function injected(env: Env, name: string): string {
   return required(
     env,
     name,
-    'the value that the injector sets; only the injector starts this program in a pod',
+    'the value that the injector sets; do not set ROLE: pod in a container of your own',
   )
 }
 

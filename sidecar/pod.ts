@@ -136,7 +136,9 @@ export async function signRequest(client: ControlClient, request: string): Promi
   const reply = await client.post(SYNC_PATHS.certificate, { request })
   const parsed = CertificateReply.safeParse(jsonOf(reply))
   if (reply.status === 200 && parsed.success) return parsed.data.chain
-  throw new Error(`the control plane answered ${reply.status}: ${reply.bytes.toString('utf8', 0, 300)}`)
+  throw new Error(
+    `the control plane answered ${reply.status} to the request for a certificate: ${reply.bytes.toString('utf8', 0, 300)}`,
+  )
 }
 
 async function writeTrust({ config, issuer }: PodDeps): Promise<void> {

@@ -35,7 +35,7 @@ export function runtimeOfPod({ spec }: Pod, lookup: RuntimeLookup): ResolvedRunt
     kind: 'unknown',
     refusal: refusal(
       'spec.runtimeClassName',
-      `the operator does not know the RuntimeClass ${name} yet, so the runtime of the pod is not known`,
+      `the operator does not know the RuntimeClass ${name} yet, so it cannot choose how to capture the traffic of the pod`,
       'create the pod again; if the problem remains, see the log of the operator',
     ),
   }

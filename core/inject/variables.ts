@@ -51,7 +51,7 @@ export function variableWarnings(
     if (isOurs) return []
     if (Object.hasOwn(trusted, name))
       return [
-        `${field}: ${name} is replaced; put its certificate authorities into the Gateway's spec.trust.extraSecretRef`,
+        `${field}: ${name} is replaced by the trust file of the sidecar; to keep its certificate authorities, put them into the Secret that spec.trust.extraSecretRef of the Gateway names`,
       ]
     if (!PROXY_NAMES.includes(name)) return []
     return [

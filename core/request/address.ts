@@ -99,7 +99,10 @@ export function refusedAddress(
     return { why: 'a metadata, link-local, unspecified or multicast address', isFinal: true }
   const isAllowed = typeof allowPrivate === 'boolean' ? allowPrivate : isWithinAll(bytes, allowPrivate)
   if (isAllowed || !isPrivate(bytes)) return null
-  return { why: 'a loopback, private or translated address', isFinal: false }
+  return {
+    why: 'a loopback or private address, or an IPv6 address that contains an IPv4 address',
+    isFinal: false,
+  }
 }
 
 function isPrivate(bytes: Uint8Array): boolean {

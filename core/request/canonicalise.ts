@@ -29,7 +29,10 @@ const KNOWN_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 
 function judgeMethod(method: string): Refusal | null {
   if (KNOWN_METHODS.has(method)) return null
   if (method === 'TRACE' || method === 'TRACK')
-    return refusal('method_not_allowed', `the gateway does not forward the method ${method}`)
+    return refusal(
+      'method_not_allowed',
+      `the gateway does not forward the method ${method}, because its answer can contain the credential that the gateway adds`,
+    )
   if (KNOWN_METHODS.has(method.toUpperCase())) {
     return refusal('ambiguous_request', `the method is not in upper case; send ${method.toUpperCase()}`)
   }

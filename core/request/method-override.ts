@@ -66,7 +66,7 @@ export function judgePairNames(text: string, where: string): Refusal | null {
 
 function judgePairName(name: string, where: string): Refusal | null {
   if (name.includes('%00') || name.includes('\0'))
-    return refusal('ambiguous_request', `the name of a ${where} contains a NUL; remove the field`)
+    return refusal('ambiguous_request', `the name of a ${where} contains a NUL character; remove the field`)
   const decoded = decodedLeniently(name.replaceAll('+', ' '))
   return isOverrideName(decoded) ? overriding(where, decoded) : null
 }
@@ -87,7 +87,10 @@ export function judgePairs(
 /** Refuses a multipart form whose parts have names that override the method or contain a NUL. */
 export function judgePartNames(names: readonly string[]): Refusal | null {
   if (names.some((name) => name.includes('\0')))
-    return refusal('ambiguous_request', 'the name of a part contains a NUL; remove the part')
+    return refusal(
+      'ambiguous_request',
+      'the name of a part of the multipart body contains a NUL character; remove the part',
+    )
   const found = names.find(isOverrideName)
   return found === undefined ? null : overriding('part', found)
 }

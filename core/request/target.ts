@@ -73,9 +73,12 @@ function decodeAll(rawSegments: readonly string[]): readonly string[] | Refusal 
   for (const raw of rawSegments) {
     const decoded = decodePercent(raw)
     if (decoded === null)
-      return refusal('malformed_request', 'the path contains a percent escape that is not valid UTF-8')
+      return refusal(
+        'malformed_request',
+        'the path contains a percent escape that is not valid UTF-8; encode the path in UTF-8',
+      )
     if (hasControl(decoded))
-      return refusal('ambiguous_request', 'the path contains an encoded control character')
+      return refusal('ambiguous_request', 'the path contains an encoded control character; remove it')
     if (hidesSecondEncoding(decoded) || hidesDots(decoded)) {
       return refusal('ambiguous_request', 'the path is percent-encoded twice; encode the path once')
     }

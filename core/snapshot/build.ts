@@ -175,7 +175,10 @@ type CompiledPolicies = PolicyIndex['all']
 
 function compiledPolicies(entries: readonly PolicyEntry[]): CompiledPolicies {
   if (entries.length > LIMITS.maxPolicies + LIMITS.maxBuiltInPolicies)
-    throw refused('policies', `more than ${LIMITS.maxPolicies} policies`)
+    throw refused(
+      'policies',
+      `there are more than ${LIMITS.maxPolicies} policies, which is the maximum; delete some`,
+    )
   return entries.map((entry) => located(`policies: "${entry.name}"`, () => compileStoredPolicy(entry)))
 }
 
@@ -221,7 +224,7 @@ function* permissionsOf(
   if (permissions.size > LIMITS.maxPermissions) {
     throw refused(
       'permissions',
-      `the snapshot has ${permissions.size} permissions; at most ${LIMITS.maxPermissions} are allowed`,
+      `there are ${permissions.size} permissions, but at most ${LIMITS.maxPermissions} are allowed; delete some`,
     )
   }
   return { permissions, permissionShards }

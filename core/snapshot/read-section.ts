@@ -70,7 +70,10 @@ function readEntry<E>(raw: unknown, schema: EntrySchema<E>, known: ReadonlySet<s
   }
   const unknown = (result.data.critical ?? []).filter((field) => !known.has(field))
   if (unknown.length === 0) return { entry: result.data }
-  return { fields: unknown, problem: `critical: ${unknown.join(', ')} is unknown` }
+  return {
+    fields: unknown,
+    problem: `${unknown.join(', ')}: unknown to this version of the gateway; upgrade the gateway`,
+  }
 }
 
 function fieldOf(path: readonly PropertyKey[]): string {

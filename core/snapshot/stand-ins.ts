@@ -60,7 +60,7 @@ export const standInForConnector: StandInMaker<ConnectorEntry> = (raw, fields) =
   const { name, domains, baseUrl } = readable
   const areHostsUnknown = type === null && domains.length === 0 && baseUrl === undefined
   const effect = areHostsUnknown
-    ? 'all hosts without a connector are refused, because its hosts are unknown'
+    ? 'requests to every host that belongs to no other connector are refused, because the hosts of this connector are unknown'
     : 'all requests to its hosts are denied'
   const warning = sentence(`Connector "${name}"`, fields, effect)
   const entry: ConnectorEntry = {
@@ -100,7 +100,7 @@ export const standInForPermission: StandInMaker<PermissionEntry> = (raw, fields)
   const warning = sentence(
     named,
     fields,
-    'all actions of the agents of the rule are denied, because each of them may be of that class',
+    'all actions that the agents of the rule perform are denied, because each action may be one that the rule denies',
   )
   const scope = { agents: [agent], actions: [connectorType === '*' ? '*' : `${connectorType}.*`] }
   return { entry: null, denial: denial(`permission ${id}`, warning, scope), warning }

@@ -61,7 +61,7 @@ const VERB: Readonly<Record<ActionRequestEvent, string>> = {
 function refusalText(state: ActionRequestState, event: ActionRequestEvent): string {
   const isExecution = event === 'execute' || event === 'fail'
   if (isExecution && state === 'pending_approval') {
-    return 'The action is pending_approval. Wait for the approval, then execute the action with the token of the approval.'
+    return 'The action still waits for an approval. After the approval, read the action to get its decision token, and execute the action with this token.'
   }
   return `The action is ${state} and cannot be ${VERB[event]}. Submit a new action instead.`
 }

@@ -34,5 +34,5 @@ const RESOLVED: Readonly<Record<Exclude<ApprovalStatus, 'pending' | 'expired'>, 
   approved: 'The approval was already approved. An answer counts once and cannot be changed.',
   denied: 'The approval was already denied. An answer counts once and cannot be changed.',
   cancelled:
-    'The approval was cancelled, because its request was withdrawn, a kill switch was activated, or its grant was revoked. No answer is required.',
+    'The approval was cancelled, because the agent withdrew its request, a kill switch was activated, or the access that the approval gave was revoked. No answer is required.',
 }

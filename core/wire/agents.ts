@@ -65,7 +65,8 @@ export const PatchAgentBody = z
   })
   .refine((body) => body.action === undefined || Object.keys(body).length === 2, {
     path: ['action'],
-    message: 'cannot be combined with other fields; change these in a separate request',
+    message:
+      'cannot be combined with other fields; send the action and the other fields in separate requests',
   })
 export const PatchAgentReply = Ok.extend({
   agent: AgentView,

@@ -49,7 +49,7 @@ export function resolveCredential(
       return problem(
         undefined,
         'SecretUnreadable',
-        `Secret ${name} is temporarily unreadable; the last known credential stays in use`,
+        `Secret ${name} cannot be read at the moment; the last known credential stays in use, and the operator tries again`,
       )
   }
 }

@@ -30,7 +30,8 @@ export async function followGrants(deps: GrantsDeps, everyMs: number): Promise<v
   const { controlPlane, signal, log } = deps
   const outages = createOutageLog({
     log,
-    message: 'Permissions of grants could not be compared with the grants in force; retrying',
+    message:
+      'access that approvals gave for a time could not be read from the control plane, so its Permission objects in the cluster may be out of date; retrying',
   })
   while (!signal.aborted) {
     try {

@@ -137,7 +137,11 @@ function disconnectionsOf(
     diagnose: (pod) => diagnose(pod, signal),
     onDiagnosed: (gateway) => gatewaysChanged(new Set([gateway])),
     onFailure(error) {
-      if (!signal.aborted) log.warn({ err: error }, 'NetworkPolicies of a pod could not be read')
+      if (!signal.aborted)
+        log.warn(
+          { err: error },
+          'NetworkPolicies could not be read, so the cause of a lost connection of a sidecar stays unknown; trying again with the next check',
+        )
     },
   })
 }

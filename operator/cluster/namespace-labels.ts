@@ -27,7 +27,11 @@ const REPEAT_MS = 60_000
  */
 export async function reportNamespaceLabels(deps: NamespaceLabelsDeps): Promise<void> {
   const { namespaces, signal, log, compareMs } = deps
-  const outages = createOutageLog({ log, message: 'namespace labels could not be reported; retrying' })
+  const outages = createOutageLog({
+    log,
+    message:
+      'labels of namespaces could not be reported to the control plane, which evaluates allowedNamespaces with the labels it has; retrying',
+  })
   let reported = ''
   let reportedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {

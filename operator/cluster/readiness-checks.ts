@@ -13,7 +13,8 @@ export function readinessChecks(
   return [
     {
       name: 'synced',
-      problem: () => (informers.isSynced() ? null : 'the informer caches are not filled yet'),
+      problem: () =>
+        informers.isSynced() ? null : 'the operator has not read all objects from the API server yet',
     },
     {
       name: 'watches',
@@ -26,7 +27,9 @@ export function readinessChecks(
     {
       name: 'kill-switches',
       problem: () =>
-        killWatch.stalenessMs() < maxStalenessMs ? null : 'the kill switches in the cluster cannot be read',
+        killWatch.stalenessMs() < maxStalenessMs
+          ? null
+          : 'the kill switches of Gateways and emergency ConfigMaps cannot be read from the API server',
     },
   ]
 }

@@ -152,7 +152,7 @@ function createRefusalReport(deps: ConnectorSecretsDeps, key: string): (failure:
     if (isRefused && !wasRefused) {
       deps.log.warn(
         { secret: key },
-        'secret cannot be watched; the operator needs the verbs get and watch on it',
+        'secret of a Connector cannot be watched, so a changed credential takes effect late; the operator tries again and needs the verbs get and watch on the Secret',
       )
       for (const connector of connectorsOf(deps.caches, key)) deps.onForbidden(connector)
     }
@@ -177,7 +177,9 @@ async function watch(state: State, open: () => Promise<void>): Promise<unknown> 
   }
 }
 
-const TOO_MANY = new Error('the maximum number of Secrets is watched')
+const TOO_MANY = new Error(
+  'the operator already watches the maximum number of Secrets; it reads this Secret at intervals instead',
+)
 
 /** Stores a state. Returns true when the content of the Secret changed. */
 function put({ deps, known }: State, key: string, secret: ReadSecret): boolean {

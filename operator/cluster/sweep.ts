@@ -29,7 +29,8 @@ export async function repeatSweep(deps: SweepDeps, everyMs: number): Promise<voi
   const { signal, log } = deps
   const outages = createOutageLog({
     log,
-    message: 'stale objects could not be removed from the control plane; retrying',
+    message:
+      'objects that were deleted in the cluster could not be removed from the control plane and may stay in force; retrying',
   })
   const existing = createExistingObjects(deps)
   while (!signal.aborted) {
@@ -92,7 +93,10 @@ async function sweep(deps: SweepDeps, present: Map<string, string>): Promise<voi
   const objects = [...present].map(([key, uid]) => ({ ...splitQueueKey(key), uid }))
   const { removed, missing } = await controlPlane.sweep({ source: 'kubernetes', present: objects }, signal)
   if (removed > 0 || missing.length > 0)
-    log.info({ removed, missing: missing.length }, 'stale objects removed from the control plane')
+    log.info(
+      { removed, missing: missing.length },
+      'control plane compared with the cluster: deleted objects were removed, and missing objects are sent again',
+    )
   for (const { kind, namespace, name } of missing) {
     const key = queueKey(kind as ResourceKind, `${namespace}/${name}`)
     pushed.invalidate(key)

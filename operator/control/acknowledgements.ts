@@ -61,7 +61,8 @@ export function createAcknowledgements(deps: AcknowledgementsDeps): Acknowledgem
   const replies = new Map<string, OperatorState>()
   const outages = createOutageLog({
     log: deps.log,
-    message: 'state of a control plane replica could not be read',
+    message:
+      'the state of a control plane replica, with the acknowledgements of its gateways, could not be read; retrying',
   })
   let credentialErrors: ReadonlyMap<string, string> = new Map()
   let answeredAt = performance.now()

@@ -136,6 +136,9 @@ async function read(file: string, what: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    throw new ChaperoneError('not_ready', { detail: `The ${what} file ${file} cannot be read.`, cause })
+    throw new ChaperoneError('not_ready', {
+      detail: `The ${what} file ${file} cannot be read. Check its path and its permissions.`,
+      cause,
+    })
   }
 }

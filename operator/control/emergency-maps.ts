@@ -90,7 +90,10 @@ export function createEmergencyMaps(deps: EmergencyMapsDeps): EmergencyMaps {
       } catch (error) {
         // This failure is expected when the namespace was deleted or the operator is stopping.
         if (signal.aborted || hasCode(error, 'not_found')) continue
-        log.warn({ err: error, namespace }, `emergency ConfigMap could not be created`)
+        log.warn(
+          { err: error, namespace },
+          'emergency ConfigMap chaperone-emergency could not be created, so it cannot activate a kill switch in this namespace yet; retrying',
+        )
       }
     }
   }

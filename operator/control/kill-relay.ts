@@ -71,7 +71,7 @@ export function createKillRelay(deps: KillRelayDeps): KillRelay {
     log,
     concurrency: CONCURRENCY,
     groups: { of: groupOf, concurrency: NAMESPACE_CONCURRENCY },
-    failureMessage: () => 'kill switch could not be relayed; retrying',
+    failureMessage: () => 'kill switch could not be sent to a control plane replica; retrying',
     maxMs: RETRY_MAX_MS,
   })
   let verifiedAt = Number.NEGATIVE_INFINITY
@@ -151,7 +151,8 @@ function createFollower(deps: FollowerDeps) {
   const { client, links, wanted, enqueue, log, onVerified, timing = TIMING } = deps
   const outages = createOutageLog({
     log,
-    message: 'kill switches of a control plane replica could not be verified',
+    message:
+      'kill switches of a control plane replica could not be read, so it is not known whether it has all kill switches of the cluster; retrying',
   })
 
   function verify(name: string, link: Link, kills: readonly KillEntry[]): void {

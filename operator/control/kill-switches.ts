@@ -116,7 +116,7 @@ function shownReason(reason: string): string {
 function whyWrong(isForeign: boolean, namespace: string): string {
   return isForeign
     ? `is outside namespace ${namespace} of this ConfigMap`
-    : `is not a scope: it ${KILL_SCOPE_FORMS}, and have at most ${RELAYED_KILL_LIMITS.scopeLength} characters`
+    : `is not a scope: a scope ${KILL_SCOPE_FORMS}, and can have at most ${RELAYED_KILL_LIMITS.scopeLength} characters`
 }
 
 function scopeFrom(source: string, scope: string): string {

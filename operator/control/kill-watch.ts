@@ -91,7 +91,10 @@ export function createKillWatch(deps: KillWatchDeps): KillWatch {
     const results = await Promise.allSettled([listGateways(), emergency.pollBroken()])
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined && !signal.aborted)
-      log.warn({ err: failed.reason }, 'kill switches could not be read; retrying')
+      log.warn(
+        { err: failed.reason },
+        'kill switches of Gateways and emergency ConfigMaps could not be read from the API server, so a change may take effect late; retrying',
+      )
   }
 
   /**

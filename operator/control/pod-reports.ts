@@ -56,7 +56,11 @@ export function createPodReports(deps: PodReportsDeps): PodReports {
   const { signal } = stopped
   const sandboxes = new Map<string, string>()
   const reporting: Reporting = { ...deps, reported: createReportedPods(), sandboxes, signal }
-  const outages = createOutageLog({ log, message: 'pods could not be compared with the control plane' })
+  const outages = createOutageLog({
+    log,
+    message:
+      'pods could not be compared with the control plane, whose list of pods may be out of date; retrying',
+  })
   let isComparing = false
   const queue = createWorkQueue({
     work: (key) => reportPod(reporting, key),

@@ -34,7 +34,8 @@ export function createReplicas({
 }: ReplicasDeps): Replicas {
   const outages = createOutageLog({
     log,
-    message: 'control plane replicas could not be resolved; using the last known replicas',
+    message:
+      'the addresses of the control plane replicas could not be resolved; the operator uses the last known addresses',
   })
   const service: Replica = { url: controlPlaneUrl, address: null }
   let known: readonly Replica[] = urls.length === 0 ? [service] : urls.map((url) => ({ url, address: null }))

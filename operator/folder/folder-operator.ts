@@ -77,5 +77,5 @@ export function createFolderOperator({ config, log }: { config: FolderConfig; lo
 function failureMessage(error: unknown): string {
   return error instanceof ChaperoneError
     ? `manifests not applied: ${error.message}`
-    : 'manifests not applied: the folder cannot be read'
+    : 'manifests not applied: the folder cannot be read; the manifests that were applied last stay in force, and the folder is read again'
 }

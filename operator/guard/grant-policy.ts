@@ -25,7 +25,7 @@ export function grantPermissions({ operatorUser }: Pick<GuardOptions, 'operatorU
     validations: [
       demand(
         `request.operation == 'DELETE' ? ${isNamed('oldObject')} : (${isGrant})`,
-        'the operator writes and deletes only Permissions of grants',
+        'the operator may write and delete only the Permissions that show access given by an approver for a time (grants)',
       ),
     ],
   }

@@ -107,7 +107,7 @@ function confinementRules(): readonly Validation[] {
     ),
     demand(
       `${at}.?sysctls.orValue([]).all(s, s.name in ${texts(ALLOWED_SYSCTLS)})`,
-      'spec.securityContext.sysctls: only safe sysctls are allowed',
+      'spec.securityContext.sysctls: only the safe sysctls of the Pod Security Standard baseline are allowed; remove the others',
     ),
     demand(
       `object.metadata.?annotations.orValue({}).all(k, !k.startsWith('container.apparmor.security.beta.kubernetes.io/') || object.metadata.annotations[k] != 'unconfined')`,

@@ -114,7 +114,7 @@ function bindings(): Policy {
     validations: [
       demand(
         `${hasNone('labels')} && ${hasNone('annotations')}`,
-        'metadata: a binding must not set chaperone.dev/ labels or annotations of its pod; remove them',
+        'metadata: a Binding must not have labels or annotations of chaperone.dev, because Kubernetes copies them to the pod; remove them',
       ),
     ],
   }

@@ -96,7 +96,7 @@ function ofLabels(): Validation {
     subject: 'spec.podTemplate.metadata.labels',
     found,
     problem: 'only the injector sets these labels on pods',
-    remedy: `Remove the keys; the annotation ${ANNOTATIONS.gateway} governs the pods`,
+    remedy: `Remove the keys; to govern the pods, set the annotation ${ANNOTATIONS.gateway}`,
   })
 }
 

@@ -39,7 +39,7 @@ export function sidecarRules(options: GuardOptions): readonly Validation[] {
     ),
     governed(
       `variables.captured || variables.gateway in ${texts(options.cooperativeGateways)} || (variables.gateway in ${texts(options.autoGateways)} && object.spec.?runtimeClassName.orValue('') in ${texts(options.gvisorRuntimeClasses)})`,
-      'metadata.labels[chaperone.dev/layer]: this Gateway captures traffic; only pods of a Gateway with interception: proxyEnv can be without capture rules',
+      'metadata.labels[chaperone.dev/layer]: the pod would start without capture rules, which only a Gateway with interception: proxyEnv allows; remove the label, so that the injector sets it',
     ),
     ...ruleSetterRules(options).map((each) =>
       governed(`!variables.captured || (${each.expression})`, each.message),
@@ -65,7 +65,7 @@ function ruleSetterRules({ ruleImages, gvisorRuntimeClasses }: GuardOptions): re
     ),
     demand(
       `(${at}.?command.orValue([]) == ${command} || ${isGvisor}) && ${isPlain}`,
-      `${RULES}.command: must only apply the capture rules for the user of the proxy`,
+      `${RULES}.command: must be the command of this installation, which only applies the capture rules for the user of the proxy; remove it, so that the injector sets it`,
     ),
     demand(
       `${confined(at)} && (${isGvisor} ? (${security(at, 'runAsUser', '-1')} == ${gvisor.uid} && ${added} == ${texts(gvisor.capabilities)}) : (${security(at, 'runAsUser', '-1')} == ${RULE_SETTER_UID} && ${added} == ['NET_ADMIN']))`,
@@ -73,11 +73,11 @@ function ruleSetterRules({ ruleImages, gvisorRuntimeClasses }: GuardOptions): re
     ),
     demand(
       `!${isGvisor} || (${at}.?env.orValue([]) == [] && ${at}.?volumeMounts.orValue([]).all(m, m.mountPath == ${text(API_TOKEN_PATH)}))`,
-      `${RULES}: must have no variables and no volumes with a RuntimeClass of gVisor, because it runs as root`,
+      `${RULES}: in a pod with a RuntimeClass of gVisor this container runs as root, so it must have no environment variables and no volumes; remove them`,
     ),
     demand(
       `${isGvisor} == ${PROXY_HAS_CLOSED_IPV6}`,
-      `${PROXY}.env[${PROXY_ENV.ipv6Closed}]: must be true exactly where the rules of gVisor close IPv6`,
+      `${PROXY}.env[${PROXY_ENV.ipv6Closed}]: must be set exactly in pods with a RuntimeClass of gVisor, whose capture rules drop IPv6; only the injector sets it`,
     ),
   ]
 }
@@ -99,7 +99,7 @@ function proxyRules({
     ),
     demand(
       `${at}.?command.orValue([]) == ${texts(proxyCommand)} && ${at}.?args.orValue([]) == [] && !has(${at}.lifecycle) && !has(${at}.envFrom)`,
-      `${PROXY}.command: must be the command of this installation`,
+      `${PROXY}.command: must be the command of this installation, without args, lifecycle hooks and envFrom`,
     ),
     demand(
       `${at}.?restartPolicy.orValue('') == 'Always' && has(${at}.startupProbe)`,
@@ -119,7 +119,7 @@ function proxyRules({
     ),
     demand(
       `${at}.?env.orValue([]).all(e, e.name in ${PROXY_VARIABLES}) && ${hasVariable(at, PROXY_ENV.controlPlaneUrl, controlPlaneUrl)} && ${at}.env.all(e, e.name != 'NODE_OPTIONS' || e.?value.orValue('') == '')`,
-      `${PROXY}.env: must contain the control plane of this installation and no other variables`,
+      `${PROXY}.env: must contain the address of the control plane of this installation, and only variables that the injector sets`,
     ),
     demand(
       `${at}.?env.orValue([]).all(e, e.name != ${text(PROXY_ENV.controlPlaneAddress)} || e.?value.orValue('') in ${texts(controlPlaneAddresses)})`,
@@ -180,7 +180,7 @@ function volumeRules(): readonly Validation[] {
     ),
     demand(
       `variables.volumes.exists(v, v.name == ${text(token.name)} && has(v.projected) && size(${source}) == 1 && ${source}[0].?serviceAccountToken.?audience.orValue('') == ${text(TOKEN_AUDIENCE)})`,
-      `spec.volumes[${token.name}]: must be the token of the proxy`,
+      `spec.volumes[${token.name}]: must be the projected token with the audience ${TOKEN_AUDIENCE}, by which the proxy authenticates`,
     ),
   ]
 }

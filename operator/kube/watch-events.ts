@@ -35,7 +35,8 @@ export async function* watchEvents(body: AsyncIterable<Buffer | string>): AsyncG
       rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
     ).split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > MAX_LINE_CHARS) throw broken('a line is longer than the maximum size of an object')
+    if (rest.length > MAX_LINE_CHARS)
+      throw broken('the API server sent a line that is longer than the maximum size of an object')
     yield* eventsOf(lines)
   }
   if (rest.trim() !== '') throw broken('the last line is truncated')
@@ -47,7 +48,10 @@ function* eventsOf(lines: readonly string[]): Generator<WatchEvent> {
 
 function eventOf(line: string): WatchEvent {
   const parsed = Line.safeParse(json(line))
-  if (!parsed.success) throw broken(`a line is not a watch event: ${parsed.error.issues[0]?.message ?? ''}`)
+  if (!parsed.success)
+    throw broken(
+      `the API server sent a line that is not a watch event: ${parsed.error.issues[0]?.message ?? ''}`,
+    )
   const { data } = parsed
   if (data.type !== 'ERROR') return data
   throw kubeFailure(data.object.code, JSON.stringify(data.object))

@@ -171,7 +171,9 @@ async function sendTogether(
   puts.forEach(({ settled }, index) => {
     const reply = replies[index]
     if (reply === undefined)
-      settled.reject(new Error('The reply of the control plane lacks an object of the batch.'))
+      settled.reject(
+        new Error('The operator sent several objects to the control plane, but the reply lacks this object.'),
+      )
     else settled.resolve(reply)
   })
   for (const { settled } of removals) settled.resolve()

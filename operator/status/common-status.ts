@@ -3,7 +3,7 @@ import { IN_FORCE_TEXT, type PushReply } from '../../core/wire/operator/operator
 import { type Verdict, verdict } from './conditions.ts'
 import type { StatusFacts } from './status-facts.ts'
 
-const PENDING = 'the object is not pushed to the control plane yet'
+const PENDING = 'the operator has not sent the object to the control plane yet'
 
 /**
  * Returns the status conditions that all kinds have in common. The conditions describe the object, not the gateways

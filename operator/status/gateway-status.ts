@@ -149,12 +149,12 @@ function detected(processes: readonly GatewayProcess[], bypassing: readonly Bypa
 
 type Finding = readonly [ConditionReason<'BypassDetected'>, text: string, names: string[], remedy: string]
 
-const NO_SIDECAR = 'pods that should be governed run without a sidecar'
-const CHANGED = 'the sidecar of pods was changed, or does not start first'
+const NO_SIDECAR = 'pods that should be governed run without a sidecar, so no rule applies to their traffic'
+const CHANGED = 'the sidecar of pods was changed, or does not start first, so their traffic may bypass it'
 const SHARED =
   'another process of the pod runs as the user of the sidecar, so the traffic of that process is not captured'
 const SET_USER = 'set securityContext.runAsUser of its containers'
-const BROKEN = 'the traffic capture of sidecars is broken'
+const BROKEN = 'the traffic capture of sidecars is broken, so traffic of their agents can bypass the gateway'
 
 /**
  * Returns the `BypassPossible` condition. The reason is that of the widest possible bypass; the message names all
@@ -237,7 +237,7 @@ function processVerdicts({ state }: GatewayFacts): readonly Verdict[] {
       : [
           verdict('Degraded', 'True', [
             'GatewayLagging',
-            `gateway processes have not applied the published configuration for over 60 s: ${some(lagging.map(nameOf))}`,
+            `gateway processes have not applied the published configuration for over 60 s; check their log: ${some(lagging.map(nameOf))}`,
           ]),
         ]),
   ]

@@ -124,7 +124,7 @@ function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
       if (fields.length > 0)
         log.warn(
           { kind, fields },
-          'the custom resource definition is older than the operator and lacks these fields of the status',
+          'the custom resource definition is older than the operator and lacks these fields, so the status is written without them; apply the definitions of the version of the operator (crds/)',
         )
       onUndeclared()
     },

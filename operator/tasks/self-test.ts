@@ -24,7 +24,7 @@ export async function testInjection(context: TaskContext): Promise<void> {
   const wanted = [CONTAINERS.rules, CONTAINERS.proxy]
   if (ours.join() !== wanted.join())
     throw new Error(
-      `An annotated pod starts with ${ours.join(', ') || 'no injected container'} instead of ${wanted.join(', ')}.`,
+      `An annotated pod starts with ${ours.join(', ') || 'no injected container'} instead of ${wanted.join(', ')}. Check that the API server can reach the webhook, and that no other webhook changes the containers.`,
     )
   print(`an annotated pod gets ${ours.join(' and ')}`)
   const refusal = await refusalOf(context)

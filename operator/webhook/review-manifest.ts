@@ -108,8 +108,8 @@ function isOfGrant({ metadata: { name, labels } = {} }: Written): boolean {
 
 const GRANT_STEPS =
   'approve a held request with "Grant for a time" (`chaperone approvals approve ID --for 1h`), and the operator writes the Permission'
-const UNGRANTED = `spec.expiresAt and spec.maxUses are fields of a grant, and only the answer of an approver makes a grant; remove both fields, or ${GRANT_STEPS}`
-const CHANGED_GRANT = `this Permission shows a grant, and a grant cannot be changed; to revoke the grant, delete the Permission; for another grant, ${GRANT_STEPS}`
+const UNGRANTED = `only Chaperone sets spec.expiresAt and spec.maxUses, in the Permission that it writes when an approver gives access for a time (a grant); remove both fields, or ${GRANT_STEPS}`
+const CHANGED_GRANT = `this Permission shows access that an approver gave for a time (a grant), and a grant cannot be changed; to revoke the access, delete the Permission; for other access, ${GRANT_STEPS}`
 
 function isTenant({ namespace }: AdmissionRequest, rules: FloorRules | undefined): boolean {
   return rules !== undefined && !rules.platformNamespaces.has(namespace)

@@ -88,7 +88,10 @@ async function serve(deps: Serving, request: IncomingMessage, response: ServerRe
   if (request.method !== 'POST') return answer(response, 405, { error: 'Method not allowed: use POST' })
   // Reviews of custom resources do not read the informer caches, so they do not depend on `isReady`.
   if (path !== WEBHOOK_PATHS.manifests && !deps.isReady())
-    return answer(response, 503, { error: 'Not ready: the informer caches are not filled yet' })
+    return answer(response, 503, {
+      error:
+        'Not ready: the operator has not read all objects from the API server yet. Try again in a moment',
+    })
   const startedAt = performance.now()
   const body = await readBody(request)
   if (body === null)
@@ -129,7 +132,12 @@ function reviewRequest(
     deps.onFailure(error)
     // The object is allowed, because the control plane validates it again.
     if (path === WEBHOOK_PATHS.manifests)
-      return { allowed: true, warnings: ['The object was not validated at admission.'] }
+      return {
+        allowed: true,
+        warnings: [
+          'The object was admitted without validation, because the operator failed to validate it. Check the status of the object, and the log of the operator.',
+        ],
+      }
     return {
       allowed: false,
       refused: { code: 500, message: 'the injector failed; see the log of the operator' },

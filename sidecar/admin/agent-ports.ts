@@ -51,7 +51,7 @@ export function createAgentPorts({ file, front, accepts, log }: AgentPortsDeps):
       ports.set(agent, port)
       log.warn(
         { agent, wanted, port },
-        'the port of an agent is in use by another process; the agent got a new port',
+        'the proxy port of an agent is in use by another process, so the agent got a new port; start the programs of the agent again with the new address',
       )
     }
   }

@@ -27,7 +27,10 @@ export type CaptureSocketDeps = {
  */
 export async function openCaptureSocket(deps: CaptureSocketDeps): Promise<void> {
   await open(deps).catch((error: unknown) =>
-    deps.listener.log.warn({ err: error, path: deps.path }, 'socket for captured commands cannot be opened'),
+    deps.listener.log.warn(
+      { err: error, path: deps.path },
+      'the Unix socket for chaperone run --capture cannot be opened, so commands with --capture fail; other commands are not affected',
+    ),
   )
 }
 

@@ -38,7 +38,10 @@ export function watchForeignSockets({
     isFound = [...found].some((inode) => suspects.has(inode))
     suspects = found
     if (!isFound) return
-    log.warn({ uid }, 'another process of the pod runs as the user of the proxy')
+    log.warn(
+      { uid },
+      'another process of the pod runs as the user of the proxy, so its traffic is not captured; set another runAsUser for its container',
+    )
     onChange()
   }
 

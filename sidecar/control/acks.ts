@@ -17,7 +17,10 @@ export function createAcks(client: ControlClient, log: Pick<Log, 'debug'>): Acks
       try {
         if ((await client.post(SYNC_PATHS.ack, body)).status < 500) return
       } catch (error) {
-        log.debug({ err: error, attempt }, 'acknowledgement could not be delivered to the control plane')
+        log.debug(
+          { err: error, attempt },
+          'acknowledgement could not be delivered to the control plane, which sends its state again after a reconnect',
+        )
       }
       await sleep(100 * attempt)
     }

@@ -191,7 +191,7 @@ async function carryOut(
   } catch (error) {
     log.warn(
       { err: error, order_id, action_request_id },
-      'result of an execution order could not be delivered to the control plane',
+      'result of an action that was submitted to the control plane could not be delivered to it; the record of the action has the outcome',
     )
   }
 }

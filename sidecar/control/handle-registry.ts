@@ -100,7 +100,7 @@ export function createFetchHandleOwners(client: () => ControlClient): FetchHandl
     const parsed = reply === undefined ? undefined : HandlesReply.safeParse(jsonOf(reply))
     if (parsed?.success !== true)
       throw new Error(
-        'the control plane did not report which agents created the provider resources of the request',
+        'the control plane did not report which agents created the files or other resources that the request names',
       )
     return parsed.data
   }

@@ -20,7 +20,10 @@ export function createStatusReports(deps: {
       // A lost report is harmless: the next report follows within seconds, and the open stream itself proves the
       // presence of the process.
       .catch((error: unknown) =>
-        deps.log.debug({ err: error }, 'status could not be reported to the control plane'),
+        deps.log.debug(
+          { err: error },
+          'status could not be reported to the control plane; the next report follows within seconds',
+        ),
       )
   }
   const timer = setInterval(report, EVERY_MS).unref()

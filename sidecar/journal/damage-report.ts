@@ -22,7 +22,7 @@ export function damageReport(to: {
     const found = { unknown: unknown.length, lost, tornAt }
     to.log.warn(
       found,
-      'a closed journal segment has damaged results; their requests are recorded without a result, or lost',
+      'part of the journal is damaged; the records of the affected requests have no result, or are lost',
     )
   }
 }

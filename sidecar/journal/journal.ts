@@ -16,7 +16,7 @@ import { type IntentGroup, OpenIntents } from './open-intents.ts'
 import { Outage } from './outage.ts'
 import { PendingResults } from './pending-results.ts'
 import { recoverSegments } from './recovery/recover.ts'
-import { logRecovered, type RecoveredRecords, recoveredLines } from './recovery/recovered-records.ts'
+import { logRecovered, logTorn, type RecoveredRecords, recoveredLines } from './recovery/recovered-records.ts'
 import { lostLine } from './recovery/sequence-recovery.ts'
 import { SYSTEM_FILES } from './segments/files.ts'
 import { Segments } from './segments/segments.ts'
@@ -89,8 +89,7 @@ export class Journal implements JournalPort {
       onSynced: (seconds) => deps.metrics?.synced(seconds),
     })
     this.#recovery = recovery
-    const { tornLines, tornAt } = recovery
-    if (tornLines > 0) deps.log.warn({ tornLines, tornAt }, 'truncated or damaged journal lines skipped')
+    logTorn(deps.log, recovery)
     this.#writeRecovered()
   }
 

@@ -26,7 +26,7 @@ export async function serveApi(deps: FrontDeps, { head, body, reply, connection 
 async function readWithin(body: Incoming['body'], ms: number): Promise<Buffer> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    const detail = `The body was not complete after ${ms} ms.`
+    const detail = `The body was not complete after ${ms} ms. Send the request again.`
     timer = setTimeout(() => reject(new ChaperoneError('malformed_request', { detail })), ms)
   })
   try {

@@ -75,7 +75,7 @@ function refuseInside(
 function targetProblem({ head }: Incoming, target: Authority | null): Problem | null {
   if (target === null) return { code: 'malformed_request', detail: 'the target of CONNECT must be host:port' }
   if (namesSameHost(head.rawHeaders, target)) return null
-  const detail = `the Host header differs from the CONNECT target ${head.target}`
+  const detail = `the Host header differs from the CONNECT target ${head.target}; send the same host in both`
   return { code: 'misdirected', detail }
 }
 

@@ -30,7 +30,12 @@ export function sniff(
 ): void {
   let bytes: Buffer = Buffer.alloc(0)
   const tooSlow = (): void =>
-    finish({ protocol: 'none', bytes, detail: 'the client sent no complete greeting in time' })
+    finish({
+      protocol: 'none',
+      bytes,
+      detail:
+        'the client did not send a complete TLS ClientHello or the beginning of an HTTP request in time',
+    })
 
   const onData = (chunk: Buffer): void => {
     const isFirst = bytes.length === 0

@@ -99,7 +99,7 @@ export function messageReply(write: (event: string) => void): MessageReply {
     },
     interim: () => undefined,
     upgrade() {
-      throw new Error('a WebSocket message does not support connection upgrades')
+      throw new Error('a message on a WebSocket cannot open another WebSocket or upgraded connection')
     },
   }
 }

@@ -123,7 +123,10 @@ export class MessageSocket {
     if (this.#acknowledged === this.#flights.ended) {
       this.#run(
         bytes,
-        refusal('unsupported_body', 'the message is an acknowledgement without a completed response'),
+        refusal(
+          'unsupported_body',
+          'the message acknowledges a response, but no completed response waits for an acknowledgement; do not send it',
+        ),
         release,
       )
       return

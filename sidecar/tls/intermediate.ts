@@ -82,7 +82,10 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
     try {
       await issue()
     } catch (error) {
-      log.warn({ err: error }, 'sidecar certificate not renewed; retrying')
+      log.warn(
+        { err: error },
+        'sidecar certificate could not be renewed and stays in use until it expires; retrying',
+      )
     }
     isRenewing = false
   }
@@ -146,7 +149,10 @@ function createReissue(
     try {
       await issue()
     } catch (error) {
-      log.warn({ err: error }, 'sidecar certificate not reissued for its current hosts')
+      log.warn(
+        { err: error },
+        'sidecar certificate could not be issued for the changed hosts; until it is, the root of this pod signs for new hosts; retrying',
+      )
     }
     isIssuing = false
     compare()

@@ -79,7 +79,7 @@ export function createPodCa(deps: PodCaDeps): PodCa {
       if (await intermediate.first(patienceMs)) return [shown().caPem, own.caPem]
       deps.log.warn(
         {},
-        'control plane did not sign the sidecar certificate; the agent trusts a root of this pod only',
+        'control plane did not sign the sidecar certificate in time, so the agent trusts only the root certificate that this pod made',
       )
       return [own.caPem]
     },

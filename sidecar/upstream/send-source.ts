@@ -59,7 +59,10 @@ export function sendSource(
   const onClose = (): void => {
     // A body with broken framing may have failed during the dial, before a listener was attached.
     if (!source.readableEnded)
-      fail(source.errored ?? new Error('the agent closed its request before the end'))
+      fail(
+        source.errored ??
+          new Error('the agent closed its connection before it had sent the complete request'),
+      )
   }
   wire.on('drain', onDrain)
   source.on('end', onEnd).on('error', fail).on('close', onClose).on('data', onData)

@@ -241,7 +241,8 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     try {
       await eventually('reported', () => seen().includes('BypassDetected/ProxyUser') || null)
       expect(seen()).toContain('BypassDetected')
-      const message = 'another process of the pod runs as the user of the proxy'
+      const message =
+        'another process of the pod runs as the user of the proxy, so its traffic is not captured; set another runAsUser for its container'
       await eventually('logged', () => pod.log().includes(message) || null)
     } finally {
       writeFileSync(end, '')

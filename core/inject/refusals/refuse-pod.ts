@@ -106,7 +106,7 @@ function operatingSystem({ spec }: Pod): readonly Refusal[] {
   return [
     {
       field: 'spec.os.name',
-      problem: `pods on ${spec.os.name} cannot be captured`,
+      problem: `the traffic of a pod on ${spec.os.name} cannot be captured; only Linux is supported`,
       change: 'run the agent on Linux',
     },
   ]
@@ -116,13 +116,19 @@ function sysctls({ spec }: Pod): readonly Refusal[] {
   return (spec.securityContext?.sysctls ?? []).flatMap(({ name, value }, at) => {
     const field = `spec.securityContext.sysctls[${at}]`
     if (!ALLOWED_SYSCTLS.includes(name))
-      return [{ field: `${field}.name`, problem: `${name} is not a safe sysctl`, change: 'remove it' }]
+      return [
+        {
+          field: `${field}.name`,
+          problem: `${name} is not a safe sysctl of the Pod Security Standard baseline`,
+          change: 'remove it',
+        },
+      ]
     const last = Number(value.trim().split(/\s+/)[1])
     if (name !== 'net.ipv4.ip_local_port_range' || last < PROBE_PORTS.first) return []
     return [
       {
         field: `${field}.value`,
-        problem: `the range reaches the ports ${PROBE_PORTS.first}-${PROBE_PORTS.last}, which the proxy's probes use`,
+        problem: `the range of local ports overlaps ${PROBE_PORTS.first}-${PROBE_PORTS.last}, which the probes of the sidecar use`,
         change: `end it below ${PROBE_PORTS.first}`,
       },
     ]
@@ -239,7 +245,7 @@ function userRefusal(path: string): Refusal {
   return {
     field: `${path}.securityContext.runAsUser`,
     problem:
-      'the image chooses the user, which may be that of the proxy, but the Gateway requires hardening: strict',
+      'no user is set here, so the image chooses it, and the traffic of an image that runs as the user of the proxy is not captured; hardening: strict of the Gateway demands a number',
     change: 'set runAsUser to a number above 0 here or in spec.securityContext',
   }
 }

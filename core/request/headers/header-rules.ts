@@ -109,10 +109,13 @@ function judgeField(
   if (!known.isToken)
     return refusal('malformed_request', 'a header name contains a character that is not allowed')
   if (BAD_VALUE.test(value))
-    return refusal('malformed_request', `the header ${name} contains a control character`)
+    return refusal('malformed_request', `the header ${name} contains a control character; remove it`)
   // JavaScript trims no-break spaces, but servers do not. Therefore, values that the gateway interprets must be ASCII.
   if (known.isRead && NOT_ASCII.test(value)) {
-    return refusal('malformed_request', `the header ${name} contains a character that is not ASCII`)
+    return refusal(
+      'malformed_request',
+      `the header ${name} contains a character that is not ASCII; use ASCII only`,
+    )
   }
   if (known.isOverride) {
     return refusal(

@@ -11,25 +11,31 @@ export function notJson(): Refusal {
 }
 
 export function byteOrderMark(): Refusal {
-  return refusal('ambiguous_request', 'the JSON body begins with a byte order mark')
+  return refusal('ambiguous_request', 'the JSON body begins with a byte order mark; remove it')
 }
 
 export function trailingData(): Refusal {
-  return refusal('ambiguous_request', 'the body has more data after the JSON value')
+  return refusal('ambiguous_request', 'the body has more data after the JSON value; send one JSON value only')
 }
 
 export function tooDeep(): Refusal {
-  return refusal('malformed_request', `the JSON body is nested deeper than ${MAX_JSON_DEPTH} levels`)
+  return refusal(
+    'malformed_request',
+    `the JSON body is nested deeper than ${MAX_JSON_DEPTH} levels; send less nested JSON`,
+  )
 }
 
 export function twice(key: string): Refusal {
-  return refusal('ambiguous_request', `the key "${key.slice(0, 100)}" appears twice in one JSON object`)
+  return refusal(
+    'ambiguous_request',
+    `the key "${key.slice(0, 100)}" appears twice in one JSON object; send it once`,
+  )
 }
 
 export function couldBe(key: string, other: string): Refusal {
   return refusal(
     'ambiguous_request',
-    `the key "${key.slice(0, 100)}" is read as "${other}" by some servers; send exactly that key`,
+    `the key "${key.slice(0, 100)}" is read as "${other}" by some servers; send "${other}" instead, or remove the key`,
   )
 }
 

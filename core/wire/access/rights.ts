@@ -73,7 +73,8 @@ export const RIGHTS = {
   },
   'policies/get': {
     role: 'admin',
-    allows: 'list and test policies, and with `records/get` replay them',
+    allows:
+      'list and test policies; together with `records/get`, also test them on recorded requests (replay)',
     isNamespaced: true,
   },
   'policies/update': {
@@ -95,7 +96,10 @@ export const RIGHTS = {
   },
   'users/get': { role: 'admin', allows: 'list users' },
   'users/update': { role: 'admin', allows: 'invite users, change their roles, remove them' },
-  'ownerlinks/create': { role: 'owner', allows: 'create a new owner link while no owner exists' },
+  'ownerlinks/create': {
+    role: 'owner',
+    allows: 'create a new link with which the first owner signs up, while no owner exists',
+  },
 } as const satisfies Readonly<Record<string, RightEntry>>
 
 export type Right = keyof typeof RIGHTS

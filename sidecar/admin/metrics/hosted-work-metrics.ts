@@ -9,7 +9,11 @@ export type HostedWorkCounts = {
 
 export function writeHostedWork(out: Exposition, counts: HostedWorkCounts): void {
   const { size, dropped, unidentifiedCount } = counts
-  out.family('svc_hosted_work', 'gauge', 'Running work at providers that an active kill switch would cancel.')
+  out.family(
+    'svc_hosted_work',
+    'gauge',
+    'Work of agents that runs at providers, such as batches, and that a kill switch would cancel.',
+  )
   out.sample('svc_hosted_work', '', size)
   out.family(
     'svc_hosted_work_unknown_total',

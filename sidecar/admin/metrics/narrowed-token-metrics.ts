@@ -20,7 +20,7 @@ export function createNarrowedTokenMetrics(): NarrowedTokenMetrics {
       out.family(
         answers,
         'counter',
-        'Requests of Connectors with narrowed tokens, by outcome (hit, miss, whole, kept, unavailable).',
+        'Requests of Connectors with narrowed tokens, by outcome: hit (cached token), miss (new token), whole (token of the Connector instead), kept (last token, as no new one was issued), unavailable (no valid token).',
       )
       for (const [outcome, n] of counts) out.sample(answers, labelText({ outcome }), n)
       const size = 'svc_narrowed_tokens_cached'

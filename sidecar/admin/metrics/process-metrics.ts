@@ -33,7 +33,11 @@ export function writeState(out: Exposition, gauges: Gauges, seenScopes: Set<stri
   writeKill(out, gauges, seenScopes)
   out.family('svc_approvals_pending', 'gauge', 'Pending approvals of requests in this process.')
   out.sample('svc_approvals_pending', '', gauges.approvalsPending)
-  out.family('svc_record_batches_deferred_total', 'counter', 'Record batches deferred by the ingest quota.')
+  out.family(
+    'svc_record_batches_deferred_total',
+    'counter',
+    'Record batches that the control plane deferred, as the ingest quota was used up; they are sent later.',
+  )
   out.sample('svc_record_batches_deferred_total', '', gauges.deferredBatches)
 }
 

@@ -173,7 +173,8 @@ export function createControlClient(deps: ClientDeps): ControlClient {
       for (const socket of [urgent, prompt, bulk].flatMap(freeSocketsOf)) socket.destroy()
     },
     close() {
-      for (const deadline of inFlight) deadline.cut(new Error('the client of the control plane was closed'))
+      for (const deadline of inFlight)
+        deadline.cut(new Error('the gateway is stopping and closed its connections to the control plane'))
       for (const agent of Object.values(agents)) agent.destroy()
       return Promise.resolve()
     },

@@ -67,7 +67,9 @@ export function createReplyCapture(): ReplyCapture {
     },
     interim: () => undefined,
     upgrade() {
-      throw new Error('an execution order does not support connection upgrades')
+      throw new Error(
+        'an action that is submitted to the control plane cannot upgrade its connection, for example to a WebSocket',
+      )
     },
   }
   return {

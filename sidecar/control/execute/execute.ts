@@ -36,7 +36,11 @@ const MAX_ORDER_IDS = 10_000
 export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
   const seen = createLru<true>(MAX_ORDER_IDS)
   return async (order) => {
-    if (seen.get(order.order_id) === true) return failed(order, 'the execution order was already executed')
+    if (seen.get(order.order_id) === true)
+      return failed(
+        order,
+        'the gateway already executed this action and does not execute it again; submit a new action',
+      )
     seen.set(order.order_id, true)
     if (order.credential_test == null) await agentIsKnown(order.agent, ports)
     const request = requestOf(order, ports.snapshot())
@@ -74,7 +78,7 @@ export type OrderRequest = {
 function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | string {
   const parsed = ActionSpec.safeParse(order.action_spec)
   if (snapshot === null || !parsed.success)
-    return 'the gateway has no configuration yet, or the execution order is malformed'
+    return 'the gateway has no configuration yet, or its version does not understand the action; try again in a moment'
   const { data: spec } = parsed
   const type = spec.type.slice(0, spec.type.indexOf('.'))
   const bound = connectorOf(snapshot, type, order.credential_test ?? null)
@@ -88,7 +92,7 @@ function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | stri
 }
 
 const NO_IDENTITY_READ =
-  'the execution order is not the read with which a credential of this connector type is tested'
+  'the action is not the read that tests a credential of this connector type, so it was not sent'
 
 /**
  * Reports whether the action is the read that tests a credential. A test is not evaluated by rules, so it must not send

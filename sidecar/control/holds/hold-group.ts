@@ -227,7 +227,7 @@ export class HoldGroup {
     if (latest === undefined) {
       this.#deps.log.warn(
         { approval: approvalId },
-        'approval was used, but the client of the request has disconnected',
+        'approval was used, but nothing was sent, because the client of the request has disconnected',
       )
       return
     }

@@ -26,7 +26,7 @@ export function createCancelSender({ ports, handle }: CancelSenderDeps) {
       return {
         ...NOTHING,
         detail:
-          'The gateway could not derive the cancellation from the path of the request that started the work.',
+          'The gateway could not derive the cancellation from the path of the request that started the work. Cancel the work at the provider.',
       }
     const capture = createReplyCapture()
     const exchange = exchangeOf(known, { scope, ports, reply: capture.reply, request })

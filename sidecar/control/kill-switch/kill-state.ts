@@ -255,9 +255,9 @@ function load({ file, clock, log }: KillStateDeps): KillFile {
   } catch (error) {
     log.error(
       { err: error, file },
-      'kill state cannot be read; the kill switch covers everything until the control plane sends its state',
+      'the stored kill switches cannot be read, so all requests are denied until the control plane sends the kill switches in force',
     )
-    const reason = `the stored kill state ${file} cannot be read`
+    const reason = `the stored kill switches in ${file} cannot be read, and the control plane has not sent the kill switches in force yet`
     return emptyKillFile(UNNAMED, [{ scope: 'all', source: 'kill.json', reason, since: isoNow(clock) }])
   }
 }
@@ -266,6 +266,9 @@ function save({ file, log }: KillStateDeps, state: KillFile): void {
   try {
     writeKillFile(file, state)
   } catch (error) {
-    log.error({ err: error, file }, 'kill state cannot be stored and will be lost when this process ends')
+    log.error(
+      { err: error, file },
+      'changed kill switches cannot be stored, so they are lost when this process ends, until the control plane sends them again',
+    )
   }
 }

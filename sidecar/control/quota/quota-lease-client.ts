@@ -13,7 +13,10 @@ export function createAcquireQuotaLease(client: () => ControlClient): AcquireQuo
   return async (request) => {
     const reply = await postWithin(client(), SYNC_PATHS.slots, request, TIMEOUT_MS)
     const parsed = reply === undefined ? undefined : QuotaLeaseReply.safeParse(jsonOf(reply))
-    if (parsed?.success !== true) throw new Error('the control plane granted no quota lease')
+    if (parsed?.success !== true)
+      throw new Error(
+        'the control plane gave this process no share of a limit that several gateway processes have in common',
+      )
     return parsed.data
   }
 }

@@ -39,7 +39,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     if (reply.status === 429) throw deferred(reply)
     const parsed = RecordsReply.safeParse(jsonOf(reply))
     if (reply.status !== 200 || !parsed.success)
-      throw new Error(`records: the control plane answered ${reply.status}`)
+      throw new Error(`the control plane answered ${reply.status} to an upload of records`)
     journal.acknowledge(parsed.data.accepted, batch.lost)
   }
 
@@ -58,7 +58,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     const shown = [...records.values()].map((json) => json.toString())
     log.error(
       { records: shown, lost, status: reply.status },
-      'the control plane rejects this record as invalid',
+      'the control plane rejects this record as invalid; the record is not sent again and is reported as lost',
     )
     await report([...records.values()].flatMap((json) => rangeOf(json, 'unreadable') ?? []))
     journal.abandon([...records.keys()], lost)
@@ -73,7 +73,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
     // Any other reply with 403 concerns this gateway and is temporary, for example because its pod is not registered
     // yet.
     if (refused.records.size === 0 && refused.lost.length === 0)
-      throw new Error('records: the control plane answered 403')
+      throw new Error('the control plane answered 403 to an upload of records')
     log.error(
       {
         records: [...refused.records.keys()].slice(0, 10),

@@ -54,7 +54,11 @@ export function createUploader(deps: UploaderDeps): Uploader {
    * `retryAfterMs`. Returns false.
    */
   function wait({ retryAfterMs }: Deferred): false {
-    if (deferredMs === null) log.warn({ retryAfterMs }, 'record upload deferred: the ingest quota is used up')
+    if (deferredMs === null)
+      log.warn(
+        { retryAfterMs },
+        'record upload deferred: the ingest quota is used up; the records stay in the journal and are sent later',
+      )
     deferredMs = retryAfterMs
     deferrals++
     return false

@@ -42,11 +42,17 @@ async function fetchSection(client: ControlClient, name: string, hash: string): 
   const path = `${SYNC_PATHS.sections}/${encodeURIComponent(name)}?hash=${encodeURIComponent(hash)}`
   const reply = await client.get(path, 20_000)
   if (reply.status === 404)
-    throw new SectionReplaced(`section ${name} of the configuration: the control plane answered 404`)
+    throw new SectionReplaced(
+      `the control plane does not have part ${name} of this configuration any more (404); a newer configuration replaces it`,
+    )
   if (reply.status !== 200)
-    throw new Error(`section ${name} of the configuration: the control plane answered ${reply.status}`)
+    throw new Error(
+      `the control plane answered ${reply.status} to the request for part ${name} of the configuration`,
+    )
   if (sha256Hex(reply.bytes) !== hash) {
-    throw new SectionIndexRefused(`section ${name} of the configuration does not have the announced hash`)
+    throw new SectionIndexRefused(
+      `part ${name} of the configuration does not have the hash that the control plane announced`,
+    )
   }
   return jsonOf(reply)
 }

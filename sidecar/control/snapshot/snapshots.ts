@@ -85,7 +85,7 @@ export function createSnapshots(deps: SnapshotsDeps): Snapshots {
     const isOrdinary = failures === 1 && err instanceof SectionReplaced
     deps.log[isOrdinary ? 'debug' : 'warn'](
       { err, version },
-      'sections of the configuration cannot be fetched; retrying',
+      'parts of a new configuration cannot be fetched; the configuration in force stays, and the gateway tries again',
     )
   }
 

@@ -11,7 +11,7 @@ export function createLineSplitter(): LineSplitter {
     push(chunk) {
       const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = parts.pop() ?? ''
-      if (rest.length > MAX_LINE_BYTES) throw new Error('a line of the control stream is longer than 4 MiB')
+      if (rest.length > MAX_LINE_BYTES) throw new Error('the control plane sent a message of more than 4 MiB')
       return parts.filter((part) => part.trim() !== '')
     },
   }

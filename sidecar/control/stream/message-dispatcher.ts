@@ -42,7 +42,10 @@ export function createMessageDispatcher({
     const parsed = DownMessage.safeParse(jsonOrNull(text))
     if (parsed.success) return parsed.data
     const issue = parsed.error.issues[0]?.message
-    log.warn({ issue }, 'invalid message of the control plane skipped')
+    log.warn(
+      { issue },
+      'an invalid message of the control plane was ignored; check that the control plane supports the version of this gateway',
+    )
     return null
   }
 

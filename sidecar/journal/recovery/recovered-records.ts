@@ -25,6 +25,15 @@ export function logRecovered(log: Pick<Log, 'warn'>, { unknown, lost }: Recovere
   if (lost.length > 0)
     log.warn(
       { lost },
-      'sequence numbers of a crashed process have no record: the record was lost, or the number was not used',
+      'a former process crashed, and some of its sequence numbers have no record: the record was lost, or the number was not used',
+    )
+}
+
+/** Logs the lines of the journal that recovery skipped. */
+export function logTorn(log: Pick<Log, 'warn'>, { tornLines, tornAt }: Recovery): void {
+  if (tornLines > 0)
+    log.warn(
+      { tornLines, tornAt },
+      'truncated or damaged lines of the journal skipped; the records in them may be incomplete or lost',
     )
 }

@@ -27,7 +27,10 @@ export function createRelayedConnections(
     readFirstLine(captured, deps.limits.headTimeoutMs, (line) => {
       const what = line === null ? null : parse(line)
       if (what === null) {
-        deps.log.warn({}, 'a relayed connection does not identify its agent; the connection was closed')
+        deps.log.warn(
+          {},
+          'a connection of chaperone run --capture does not identify its agent; the connection was closed',
+        )
         captured.socket.destroy()
       } else if (what.kind === 'dns') serveDns(deps, captured, what)
       else serve(deps, captured, { ...what, kind: what.kind })

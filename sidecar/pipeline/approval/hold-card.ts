@@ -103,7 +103,7 @@ function besides(exchange: Decided, parameters: Parameters = {}): Parameters {
 }
 
 const OPEN_STREAM =
-  'open: the agent continues to send data after the approval. The approval covers all further messages of this call.'
+  'still open: the agent can send further messages in this call after the approval, and the approval covers all of them.'
 
 function targetOf({ connector, resource }: Action): string | undefined {
   return canonicalTarget(connector, resource)

@@ -33,7 +33,7 @@ export function judgeUnscanned({ connector, request, body }: Governed): Refusal 
   if (isRead || scannedMembers(connector, request) === null) return null
   return refusal(
     'unsupported_body',
-    'the gateway must read the tools and URLs in the body that the provider acts on; send application/json in UTF-8 without Content-Encoding',
+    'the body can contain tools that the provider runs or URLs that it fetches, so the gateway must read the body; send application/json in UTF-8 without Content-Encoding',
   )
 }
 

@@ -19,7 +19,7 @@ export function expiredReason({ name, secret, minted }: ConnectorEntry, nowMs: n
   const isValid = secret !== null && expiresAt !== null && nowMs < Date.parse(expiresAt)
   if (isValid) return null
   const state = secret === null ? 'has no credential yet' : 'has a credential that expired'
-  const cause = error ?? 'The control plane is fetching a new one.'
+  const cause = error ?? 'The control plane is fetching a new credential. Try again in a moment.'
   return `Connector "${name}" ${state}, so the request cannot be sent. ${cause}`
 }
 

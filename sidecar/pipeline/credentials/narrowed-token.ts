@@ -54,7 +54,7 @@ export function sendProblem(exchange: Decided, ports: CheckPorts): string | null
   return state === 'missing' ? problemOf(exchange, NOT_ISSUED) : null
 }
 
-const NOT_ISSUED = 'The control plane has not issued a token.'
+const NOT_ISSUED = 'The control plane has not issued a token for these actions. Send the request again.'
 
 /**
  * Returns the request for a narrowed token. Returns null when the exchange is sent without a narrowed token. Returns a

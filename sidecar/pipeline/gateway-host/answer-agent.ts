@@ -58,7 +58,11 @@ async function answerOf(exchange: Unowned, reader: BodyReader, context: ToolCont
   if (path === '/.well-known/chaperone' && raw.method === 'GET')
     return { status: 200, body: wellKnown(context) }
   if (path !== '/mcp')
-    return failure(404, 'Not found', 'This host has GET /.well-known/chaperone and POST /mcp.')
+    return failure(
+      404,
+      'Not found',
+      'This host, the gateway itself, answers only GET /.well-known/chaperone and POST /mcp.',
+    )
   if (raw.method !== 'POST') return failure(405, 'Method not allowed', 'Send JSON-RPC by POST.')
   const bytes = await reader.read(exchange, MAX_BODY_BYTES)
   if (bytes === null)

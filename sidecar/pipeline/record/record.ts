@@ -126,7 +126,9 @@ function passedNote(exchange: Exchange): string | null {
 }
 
 function approvedNote(completedWith: readonly string[] = []): string {
-  return completedWith.length === 0 ? 'approved' : `approved; completed with ${completedWith.join(', ')}`
+  return completedWith.length === 0
+    ? 'approved'
+    : `approved; the gateway added ${completedWith.join(', ')} to the request`
 }
 
 function overheadMs(exchange: Exchange, now: number): number {

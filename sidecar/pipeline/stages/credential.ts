@@ -166,7 +166,7 @@ function stripBody<Phase extends Parsed>(
   if (arrived !== null) return stripBytes(exchange, bound.connector, arrived)
   return reader.read(exchange, care.limit).then((bytes) => {
     if (bytes !== null) return stripBytes(exchange, bound.connector, bytes)
-    const detail = `The body may contain a credential, so the gateway must read it. The body may have at most ${care.limit} bytes.`
+    const detail = `The body may contain a credential, so the gateway must read it, but the body is longer than ${care.limit} bytes. Send a smaller body.`
     return refuseReading(exchange, { code: 'body_too_large', detail })
   })
 }

@@ -46,7 +46,7 @@ function decideOrdered({ order, actions }: Classified, decision: Decision): Deci
   if (order === undefined || decision.verdict === 'deny') return decision
   const other = actions.find((action) => !isBeside(action) && action.type !== order.actionType)
   if (other === undefined) return decision
-  const reason = `The decision token is for ${order.actionType}, but its parameters describe the action ${other.type}. Submit the action under that name, or correct the parameters.`
+  const reason = `The action was submitted as ${order.actionType}, but its parameters describe the action ${other.type}. Submit it as ${other.type}, or correct the parameters.`
   return { ...decision, verdict: 'deny', would: 'deny', reason }
 }
 

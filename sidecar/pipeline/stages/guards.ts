@@ -63,7 +63,7 @@ export function createGuards(ports: PipelinePorts, concurrency: Concurrency): St
 /** Refuses a request because the control plane was lost for longer than the `failurePolicy` of the Gateway allows. */
 export function refuseLost(exchange: Received): 'responded' {
   const detail =
-    'The gateway has had no connection to the control plane for longer than failurePolicy allows for this action. Try again when the control plane is reachable.'
+    'The gateway has had no connection to the control plane for longer than failurePolicy of the Gateway allows for this action. Try again when the control plane is reachable.'
   return refuse(exchange, { code: 'lease_expired', reason: 'not_ready', detail })
 }
 

@@ -43,7 +43,7 @@ function admitToGateway(exchange: ReadUnowned): StageResult<Unowned> {
   const verdict = isPlain ? 'allow' : 'deny'
   const reason =
     verdict === 'deny'
-      ? `The gateway answers at http://${GATEWAY_HOST}, without TLS.`
+      ? `This host is the gateway itself, which answers only at http://${GATEWAY_HOST}, without TLS.`
       : 'The gateway answers this request itself.'
   const decision = plainDecision(verdict, verdict, reason, 'default')
   startEvaluation(exchange)

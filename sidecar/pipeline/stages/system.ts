@@ -99,8 +99,10 @@ const NO_SNAPSHOT = 'The gateway has not received its configuration from the con
 const NO_READ = 'The request is not a read, so it does not test a credential.'
 const NO_CREDENTIAL = 'The connector has no credential, and the gateway does not store credentials of agents.'
 const OTHER_CONNECTOR: Readonly<Record<SystemOrder['kind'], string>> = {
-  cancel: 'The host does not belong to the connector that started the work.',
-  credential_test: 'Another connector owns the host of this connector.',
+  cancel:
+    'The host no longer belongs to the connector through which the work was started, so the cancellation was not sent.',
+  credential_test:
+    'Another connector has the same host, so the credential of this connector was not tested. Give the host to one connector only.',
 }
 const SOURCE = { cancel: 'kill', credential_test: 'default' } as const
 

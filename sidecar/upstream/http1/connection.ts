@@ -270,7 +270,7 @@ export class UpstreamConnection implements BodySink {
 
   readonly #onEnd = (): void => {
     if (this.#decoder instanceof CloseDecoder) this.#decoder.complete()
-    else this.#fail(new Error('the connection ended before the answer did'))
+    else this.#fail(new Error('the server closed the connection before the answer was complete'))
   }
 
   readonly #onError = (error: Error): void => this.#fail(error)

@@ -207,9 +207,18 @@ describe('input', () => {
     ['', 'name: is required'],
     ['{"name":1}', 'name: must be a string, not a number'],
     ['{"name":"x","extra":1}', 'extra: is not a known field'],
-    ['{"name":"a\\u0000b"}', 'name: the text has a NUL or an incomplete Unicode character'],
-    ['{"name":"\\ud800"}', 'name: the text has a NUL or an incomplete Unicode character'],
-    ['{"name":"x","deep":{"a\\u0000":1}}', 'deep: the text has a NUL or an incomplete Unicode character'],
+    [
+      '{"name":"a\\u0000b"}',
+      'name: the text has a NUL character or an incomplete Unicode character; remove it',
+    ],
+    [
+      '{"name":"\\ud800"}',
+      'name: the text has a NUL character or an incomplete Unicode character; remove it',
+    ],
+    [
+      '{"name":"x","deep":{"a\\u0000":1}}',
+      'deep: the text has a NUL character or an incomplete Unicode character; remove it',
+    ],
     ['{"name":"x","deep":{"n":[1,1e400]}}', 'deep.n.1: the number is too large to be stored'],
   ])('%s is rejected with the name of the field', async (body, details) => {
     const answer = await post('/api/echo', body)

@@ -55,7 +55,7 @@ describe('agents', () => {
     const answer = await world.admin('PATCH', '/api/dashboard/agents', both)
     expect(answer.status).toBe(400)
     expect(answer.body['details']).toBe(
-      'action: cannot be combined with other fields; change these in a separate request',
+      'action: cannot be combined with other fields; send the action and the other fields in separate requests',
     )
     expect(await world.eventsOf(id)).toEqual(['agent.registered'])
   })

@@ -73,7 +73,9 @@ describe('a policy text that is', () => {
     ],
   ])('escaped into %s is refused there, and decides nothing', async (_name, policyYaml, place) => {
     for (const said of await refusals(policyYaml)) {
-      expect(said).toContain(`${place}: the text has a NUL or an incomplete Unicode character`)
+      expect(said).toContain(
+        `${place}: the text has a NUL character or an incomplete Unicode character; remove it`,
+      )
     }
   })
 

@@ -211,7 +211,7 @@ describe('the operator on an API server that misbehaves', () => {
     await eventually('it tries', () => (policyLists() > 2 ? true : null))
     expect(await readiness(operator)).toMatchObject({
       status: 503,
-      checks: { synced: 'the informer caches are not filled yet' },
+      checks: { synced: 'the operator has not read all objects from the API server yet' },
     })
     fault[Symbol.dispose]()
     await ready(operator)
@@ -233,7 +233,8 @@ describe('the operator on an API server that misbehaves', () => {
       const isFolderChosen = resources.every((resource) => checks['watches']?.includes(resource))
       return status === 503 &&
         isFolderChosen &&
-        checks['kill-switches'] === 'the kill switches in the cluster cannot be read'
+        checks['kill-switches'] ===
+          'the kill switches of Gateways and emergency ConfigMaps cannot be read from the API server'
         ? true
         : null
     })

@@ -57,14 +57,14 @@ export function describeGrantPermissions(world: () => { server: KubeApiServer; c
       ['without uses', 'grant-2', SPEC],
       ['that allows something', 'grant-2', { ...GRANT, rules: [{ ...RULE, decision: 'allow' }] }],
     ])('but none %s', async (_, name, spec) => {
-      expect(await refusalOf(operator, apply(name, spec))).toContain('only Permissions of grants')
+      expect(await refusalOf(operator, apply(name, spec))).toContain('only the Permissions that show access')
       expect(await refusalOf(admin, apply(name, spec))).toBeNull()
       expect(await refusalOf(admin, remove(name))).toBeNull()
     })
 
     it('and deletes no Permission of a user', async () => {
       expect(await refusalOf(admin, apply('users', SPEC))).toBeNull()
-      expect(await refusalOf(operator, remove('users'))).toContain('only Permissions of grants')
+      expect(await refusalOf(operator, remove('users'))).toContain('only the Permissions that show access')
       expect(await refusalOf(admin, remove('users'))).toBeNull()
     })
   })

@@ -59,14 +59,14 @@ export function describeGvisorRuleSetter(guard: Guard): void {
         (pod) => {
           rules(pod).env = [{ name: 'LD_PRELOAD', value: '/own/evil.so' }]
         },
-        'chaperone-rules: must have no variables',
+        'chaperone-rules: in a pod with a RuntimeClass of gVisor',
       ],
       [
         'with a volume of the author',
         (pod) => {
           rules(pod).volumeMounts = [{ name: 'own', mountPath: '/usr/sbin' }]
         },
-        'chaperone-rules: must have no variables',
+        'chaperone-rules: in a pod with a RuntimeClass of gVisor',
       ],
       [
         'with a proxy that counts on redirected IPv6',

@@ -93,7 +93,7 @@ export function describePodsWithoutSidecar(guard: Guard): void {
         },
       })
       expect(await refusalOf(guard.client, call({ [map]: value }))).toContain(
-        'a binding must not set chaperone.dev/',
+        'a Binding must not have labels or annotations of chaperone.dev',
       )
       expect(await refusalOf(guard.client, call({}))).toBeNull()
     })

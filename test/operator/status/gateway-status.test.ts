@@ -117,12 +117,12 @@ describe('the status', () => {
     const bare = ofPods('ungoverned')
     expect(conditionsOf(bare)).toContain('BypassDetected=True/PodWithoutSidecar')
     expect(messageOf(bare, 'BypassDetected')).toBe(
-      'pods that should be governed run without a sidecar: team/ungoverned; restart them',
+      'pods that should be governed run without a sidecar, so no rule applies to their traffic: team/ungoverned; restart them',
     )
     const changed = ofPods('sidecar-changed')
     expect(conditionsOf(changed)).toContain('BypassDetected=True/PodWithoutSidecar')
     expect(messageOf(changed, 'BypassDetected')).toBe(
-      'the sidecar of pods was changed, or does not start first: team/sidecar-changed; restart them',
+      'the sidecar of pods was changed, or does not start first, so their traffic may bypass it: team/sidecar-changed; restart them',
     )
     const shared = ofPods('proxy-user')
     expect(conditionsOf(shared)).toContain('BypassDetected=True/ProxyUserShared')
@@ -132,7 +132,7 @@ describe('the status', () => {
     const all = ofPods('proxy-user', 'ungoverned')
     expect(conditionsOf(all)).toContain('BypassDetected=True/PodWithoutSidecar')
     expect(messageOf(all, 'BypassDetected')).toMatch(
-      /without a sidecar: team\/ungoverned;.*: team\/proxy-user;/,
+      /without a sidecar, .*: team\/ungoverned;.*: team\/proxy-user;/,
     )
   })
 

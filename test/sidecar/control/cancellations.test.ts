@@ -203,7 +203,9 @@ describe('a kill switch cancels what stopped agents started at providers', () =>
     stop()
     const { results } = await settled()
     expect(results).toMatchObject([{ outcome: 'failed', status: null }])
-    expect(results[0]?.detail).toContain('does not belong to the connector that started the work')
+    expect(results[0]?.detail).toContain(
+      'no longer belongs to the connector through which the work was started',
+    )
     expect(world.upstream.seen).toHaveLength(1)
     expect(world.records.at(-1)).toMatchObject({ transport: 'system', decision: 'DENY', act_id: null })
   })

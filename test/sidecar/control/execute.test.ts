@@ -33,7 +33,10 @@ test('an order that arrives before the snapshot with its agent waits for it, and
   })
   expect(await result).toMatchObject({ order_id: 'ord_1' })
   expect(known).toEqual([true])
-  expect(await execute(ORDER)).toMatchObject({ ok: false, error: 'the execution order was already executed' })
+  expect(await execute(ORDER)).toMatchObject({
+    ok: false,
+    error: 'the gateway already executed this action and does not execute it again; submit a new action',
+  })
   expect(known).toHaveLength(1)
 })
 
@@ -77,7 +80,7 @@ const TEST_ORDER: Order = {
   action_spec: { type: 'codehost.user.get_self', resource: { provider: 'codehost' }, parameters: {} },
   credential_test: 'conn_0',
 }
-const NO_TEST = 'is not the read with which a credential of this connector type is tested'
+const NO_TEST = 'is not the read that tests a credential of this connector type'
 
 test.each<[string, Partial<Order['action_spec']>, string]>([
   ['a write', { type: 'codehost.repo.delete', resource: { provider: 'codehost', target: 'a/b' } }, NO_TEST],

@@ -238,7 +238,7 @@ describe('a connector with pins: send', () => {
     expect(seen?.body.toString()).toBe(wanted)
     expect(seen?.header('content-type')).toBe('application/json')
     expect(seen?.header('content-length')).toBe(String(wanted.length))
-    expect(world.records).toMatchObject([{ note: 'approved; completed with sha' }])
+    expect(world.records).toMatchObject([{ note: 'approved; the gateway added sha to the request' }])
   })
 
   it('completes a merge by GraphQL with the commit, so that the provider refuses any other', async () => {
@@ -252,7 +252,9 @@ describe('a connector with pins: send', () => {
     })
     expect(seen?.body.toString()).toBe(wanted)
     expect(seen?.header('content-length')).toBe(String(wanted.length))
-    expect(world.records).toMatchObject([{ note: 'approved; completed with expectedHeadOid' }])
+    expect(world.records).toMatchObject([
+      { note: 'approved; the gateway added expectedHeadOid to the request' },
+    ])
   })
 
   it('completes no request that it cannot read, that names the state, or that was not approved', async () => {
