@@ -27,7 +27,7 @@ export type Cancellations = {
 
 export type CancellationsDeps = {
   readonly work: HostedWork
-  /** Returns the kill switch entry that covers the subject, or null. */
+  /** Returns the kill switch entry that covers the agent or one of the connectors; null when there is none. */
   readonly match: (subject: Omit<KillSubject, 'gateway' | 'instance'>) => KillEntry | null
   readonly mayCancelBatches: () => boolean
   /** Sends the cancelling request. Never rejects. */

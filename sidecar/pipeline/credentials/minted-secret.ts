@@ -46,8 +46,8 @@ export function entryNow({ connector, request }: Parsed, snapshot: Snapshot | nu
 
 /**
  * Waits for the secret that the control plane is fetching, and refuses the request without it. Returns the exchange
- * when the current snapshot has the secret, so that the stage `renew` evaluates it again. An approved request does not
- * wait, because it is not evaluated again.
+ * when the current snapshot has the secret; the stage `renew` then evaluates the exchange again. An approved request
+ * does not wait, because it is not evaluated again.
  *
  * @param reason Reason why the request cannot be sent with the secret of its own snapshot.
  */

@@ -105,7 +105,7 @@ function isPlainText(headers: RawHeaders): boolean {
 type BodyOptions = { readonly maskWords: WordMask | null; readonly onMasked: () => void }
 
 function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyOptions): StreamEdit {
-  /** End of the received text that may be the beginning of a form, and is not forwarded yet. */
+  /** End of the received text that may be the beginning of a form of the credential, and is not forwarded yet. */
   let held = ''
   /** End of the forwarded text, the context for a word search. */
   let before = ''

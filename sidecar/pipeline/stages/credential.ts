@@ -126,13 +126,15 @@ function addCredential(edit: OutboundEdit, { bound, request, secret, scheme }: I
 type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
 
 /**
- * Maximum number of cached sets of forms for each connector. Most connectors send their credential in one or two ways;
- * connectors with narrowed tokens have several tokens. The limit bounds the memory for a connector that computes a new
- * value for each request.
+ * Maximum number of cached header values with which a connector sent a credential, each with the forms in which an
+ * upstream may echo the credential. Most connectors send their credential in one or two ways; connectors with narrowed
+ * tokens have several tokens. The limit bounds the memory for a connector that computes a new value for each request.
  */
 const MAX_WAYS = 16
 
-/** Header values with which a connector sent a credential, and the forms of that credential. */
+/**
+ * Header values with which a connector sent a credential, and the forms in which an upstream may echo the credential.
+ */
 type Way = { readonly secret: string; readonly sent: readonly string[]; readonly forms: EchoForms }
 
 function createFormsCache(): FormsCache {

@@ -17,8 +17,8 @@ export type SpliceOptions = {
 
 export type ClientGate = {
   /**
-   * True when the client must send first. The timeout then starts immediately. Otherwise it starts with the first byte
-   * of the client.
+   * True when the client must send first. The timeout of the check then starts immediately. Otherwise the timeout
+   * starts with the first byte of the client.
    */
   readonly isClientFirst: boolean
   /** Time limit in milliseconds within which the first bytes of the client must suffice for the check. */
