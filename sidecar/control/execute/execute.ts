@@ -100,7 +100,7 @@ function isIdentityRead({ name, identityRead }: Connector, spec: ActionSpec): bo
   return isDeepStrictEqual({ type, resource, parameters }, read)
 }
 
-/** Returns the connector with the id, else the first of the type. */
+/** Returns the connector of the type that has the id; with `id` null, the first connector of the type. */
 function connectorOf({ hosts }: Snapshot, type: string, id: string | null): BoundConnector | undefined {
   for (const owners of [...hosts.exact.values(), ...hosts.wildcards.values()]) {
     const owner = owners.find(

@@ -28,7 +28,7 @@ export type ClientGate = {
 
 /**
  * Cause of the end of a tunnel: both sides closed, the exchange was aborted, no byte passed within the idle limit, or
- * the gate refused the first bytes.
+ * the check refused the first bytes.
  */
 export type SpliceEnd = 'closed' | 'aborted' | 'idle' | 'refused'
 
@@ -91,7 +91,7 @@ type Admission = {
   readonly leave: () => void
 }
 
-/** Holds back the client's bytes until the gate has checked them. */
+/** Holds back the client's bytes until the check of the first bytes has passed. */
 function admit(client: Duplex, gate: ClientGate | undefined, { pass, refuse, leave }: Admission): void {
   if (gate === undefined) {
     pass(null)
