@@ -47,9 +47,8 @@ export type HoldGroupDeps = {
 const RETRY_MS = 30_000
 
 /**
- * Group of all held requests of this process with one binding, the hash of what an approval covers. The requests of a
- * group share one approval card. One approval releases one request; the group requests another approval for the
- * remaining requests.
+ * Group of all held requests of this process with one binding, the hash of what an approval covers. The requests share
+ * one approval card. An approval releases one request; the group requests another approval for the remaining requests.
  */
 export class HoldGroup {
   readonly #hold: HoldBody
