@@ -21,8 +21,8 @@ export type Evaluations = {
 }
 
 /**
- * Creates the evaluation functions. `deciding`: the stages that classify the request and decide about it. `entering`: the
- * stages that apply the current snapshot before a repeated evaluation.
+ * Creates the evaluation functions. `deciding`: the stages that classify the request and decide about it. `entering`:
+ * the stages that apply the current snapshot before a repeated evaluation.
  */
 export function createEvaluations({
   entering,
