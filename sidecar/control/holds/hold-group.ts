@@ -154,8 +154,8 @@ export class HoldGroup {
   }
 
   /**
-   * Returns the reason why the requests of the group could not be sent now; null when they can. All of them have one
-   * connector, and thus one credential.
+   * Returns the reason why the requests of the group could not be sent now; null when they could be sent. All of them
+   * have one connector, and thus one credential.
    */
   #problem(): string | null {
     return [...this.#waiters].at(-1)?.problem() ?? null
