@@ -37,7 +37,8 @@ const SERVICE_WORKER = 'service-worker'
 const KEPT_MS = 3_600_000
 
 /**
- * Bundles the dashboard into `out`, unless `out` already has a bundle of the same sources. Returns the version of the bundle.
+ * Bundles the dashboard into `out`, unless `out` already has a bundle of the same sources. Returns the version of the
+ * bundle.
  */
 export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
   const version = versionOf()
@@ -57,8 +58,8 @@ export async function buildDashboard(out = DASHBOARD_CACHE): Promise<string> {
 }
 
 /**
- * Returns the files of the bundle by name, each also compressed with brotli and gzip. `index.html` contains the placeholder
- * `{{nonce}}`.
+ * Returns the files of the bundle by name, each also compressed with brotli and gzip. `index.html` contains the
+ * placeholder `{{nonce}}`.
  */
 async function bundle(): Promise<ReadonlyMap<string, Uint8Array>> {
   const { build } = await import('esbuild')

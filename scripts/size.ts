@@ -4,8 +4,8 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Prints the number of lines of the tracked text files by kind and folder: all lines, and code lines, which are neither blank
- * nor only a comment. A file is generated if one of its first five lines names `npm run generate`.
+ * Prints the number of lines of the tracked text files by kind and folder: all lines, and code lines, which are neither
+ * blank nor only a comment. A file is generated if one of its first five lines names `npm run generate`.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 const COUNTED = new Set(

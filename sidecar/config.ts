@@ -24,7 +24,7 @@ export type GatewayConfig = {
   /** Duration in milliseconds beyond which a turn of the event loop is reported. */
   readonly eventLoopBlockedMs: number
   /**
-   * Number of refusals of one agent in a minute that have a record each; further refusals share an aggregate record.
+   * Number of refusals of one agent in a minute that each have a record. Further refusals share an aggregate record.
    */
   readonly wholeRefusals: number
   readonly connections: ConnectionSettings

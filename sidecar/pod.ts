@@ -88,8 +88,8 @@ export async function openPod(deps: PodDeps): Promise<Pod> {
       deps.onChange()
     },
   })
-  // A probe without a route or without a listener sends no packet, so its failure proves no bypass. After the capture
-  // was proven once, a failed probe counts as a bypass.
+  // A probe that proves nothing is no bypass at first, because there may be no route, or the listeners may not be open
+  // yet. After the capture was proven once, such a probe counts as a bypass.
   const isBroken = () => probe.state === 'bypassed' || (wasProven && probe.state !== 'proven')
   const foreign = isTransparent ? watchForeignSockets({ log: deps.log, onChange: deps.onChange }) : null
   const closing: Array<() => Promise<void>> = []

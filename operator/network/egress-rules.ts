@@ -34,7 +34,7 @@ type Selector = {
 
 /** Destination that a sidecar must reach, with its pods, addresses and ports. */
 export type EgressTarget = {
-  /** Name in messages. */
+  /** Name of the destination in messages. */
   readonly name: string
   readonly ports: ReadonlyArray<{ readonly protocol: 'TCP' | 'UDP'; readonly port: number }>
   /** Pods of the destination, with the labels of their namespace. */

@@ -42,8 +42,8 @@ export type NetworkPoliciesDeps = {
 const UNCOUNTED = { restarted: () => undefined, relisted: () => undefined }
 
 /**
- * Keeps NetworkPolicies of fixed names, so that rights can be limited to the names. Only one process may reconcile at a
- * time: replicas of two versions would overwrite each other's specs.
+ * Maintains NetworkPolicies of fixed names, so that RBAC can limit the operator to these names. Only one process may
+ * reconcile at a time: replicas of two versions would overwrite each other's specs.
  */
 export function startNetworkPolicies(
   deps: NetworkPoliciesDeps,

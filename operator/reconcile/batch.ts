@@ -194,7 +194,7 @@ function isRefusal(error: unknown): boolean {
 
 /**
  * Returns the changes one by one. Changes that can make decisions stricter come first: permissions are removed first
- * and added last, policies are added first and removed last.
+ * and added last; policies are added before connectors and permissions, and removed last.
  */
 function tighteningFirst({ puts, removals }: Changes): Changes[] {
   const order: readonly string[] = TIGHTENING_ORDER

@@ -9,8 +9,9 @@ export const DEPENDENCY_ORDER = [
 ] as const satisfies readonly ResourceKind[]
 
 /**
- * Order for objects that do not fit into one change set. Policies are first, because they make decisions
- * stricter. Permissions are last, because they make decisions less strict.
+ * Order for objects that do not fit into one change set. Gateways are first, because objects of the other kinds refer
+ * to them. Policies are next, because they make decisions stricter. Permissions are last, because they make decisions
+ * less strict.
  */
 export const TIGHTENING_ORDER = [
   'Gateway',

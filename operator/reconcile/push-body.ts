@@ -7,18 +7,21 @@ export type ObservedManifest = Pick<PushBody, 'uid' | 'generation' | 'source' | 
   readonly metadata: PushBody['resource']['metadata']
   /** The spec, which the control plane validates against the schema of the kind. */
   readonly spec: unknown
-  /** Name of the managing source, shown when a user tries to edit the object in the dashboard. */
+  /** Name of the source that manages the object, shown when a user tries to edit the object in the dashboard. */
   readonly managedBy: string
   /**
-   * Credential of a Connector. Undefined while the credential is not readable; the control plane then keeps the stored
-   * credential.
+   * Credential of a Connector; null when its Secret or the key in the Secret is missing. Undefined while the credential
+   * is not readable; the control plane then keeps the stored credential.
    */
   readonly credential?: string | null | undefined
   /** Time of creation (RFC 3339). */
   readonly createdAt?: string | undefined
   /** Problems as full sentences. The control plane refuses an object that has problems. */
   readonly problems?: readonly string[]
-  /** Illegible part of a broken document, as in `PushBody`; null when name and kind are legible. */
+  /**
+   * Set for a broken document without a readable name. `policy`: its kind is Policy. `unknown`: its kind is not
+   * readable either. Null when name and kind are readable.
+   */
   readonly unnamed?: 'policy' | 'unknown' | null
 }
 

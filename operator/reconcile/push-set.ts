@@ -28,8 +28,9 @@ export type PushSetDeps = {
 }
 
 /**
- * Pushes a complete set as one change set: objects that changed, that were refused or that the control plane lost.
- * Rejects when the control plane cannot be reached; calling again is safe.
+ * Pushes, as one change set, the objects of a complete set that are new or changed, or were refused before. When the
+ * reply reports objects that the control plane lost, pushes these objects in a second change set. Rejects when the
+ * control plane cannot be reached; the call may be repeated.
  */
 export async function pushSet(deps: PushSetDeps, set: CompleteSet): Promise<SetResult> {
   deps.pushed.retain(new Set(set.bodies.keys()))

@@ -1,8 +1,11 @@
 import { createWorkQueue, type WorkQueue, type WorkQueueDeps } from '../kube/queue.ts'
 
-/** The steps that a source of manifests (`cluster/` or `folder/`) adds to the reconcile loop. */
+/**
+ * The steps that a source of manifests (`cluster/` or `folder/`) adds to the reconcile loop. A key identifies the
+ * object or the set of objects that is reconciled.
+ */
 export type ReconcilerDeps<Observed, Result> = {
-  /** Reads the current state of a key. */
+  /** Reads the current state of the object or set with this key. */
   readonly observe: (key: string) => Promise<Observed>
   /** Makes the control plane hold the observed state. */
   readonly push: (observed: Observed) => Promise<Result>

@@ -22,9 +22,9 @@ export function planStatus(kind: ResourceKind, object: CustomResource, facts: St
 }
 
 /**
- * Reports whether the push failed before this process had a reply to the current content of the object, although the
- * status already describes the object's generation, for example after a change of the leader. The status then stays as
- * it is, except for the `Stale` condition.
+ * Reports whether the push failed before this process had a reply to the current content of the object, although
+ * another process has already written the status for this generation, for example before a change of the leader. The
+ * status then stays the same, except for the `Stale` condition.
  */
 function isUnconfirmed({ metadata, status }: CustomResource, { reply, failure }: StatusFacts): boolean {
   return reply === null && failure !== null && status?.observedGeneration === (metadata.generation ?? 1)

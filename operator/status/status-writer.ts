@@ -92,14 +92,14 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
 }
 
 /**
- * Stores the fields of the status that custom resource definitions lack, so that not every write contains
- * these fields. At intervals, a write contains them again.
+ * Stores the fields of the status that custom resource definitions lack, so that not every write contains these
+ * undeclared fields. At intervals, a write contains them again.
  */
 function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
   type Known = { readonly fields: readonly string[]; readonly at: number }
   const known = new Map<ResourceKind, Known>()
   const fieldsOf = (kind: ResourceKind) => known.get(kind)?.fields ?? []
-  /** Milliseconds until a write contains the fields again; null without such fields. */
+  /** Milliseconds until a write contains the undeclared fields again; null when there are none. */
   const dueMs = (kind: ResourceKind) => {
     const found = known.get(kind)
     return found === undefined ? null : Math.max(0, found.at + UNDECLARED_MS - performance.now())
@@ -107,7 +107,7 @@ function createUndeclaredFields({ onUndeclared, log }: StatusWriterDeps) {
   return {
     fieldsOf,
     dueMs,
-    /** Returns the fields that a write must leave out at present. */
+    /** Returns the undeclared fields that the next write must leave out. */
     leftOut: (kind: ResourceKind) => (dueMs(kind) === 0 ? [] : fieldsOf(kind)),
     /**
      * Stores the result of a write. `tried`: stored fields that the write contained again. `missing`: fields that the

@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { CA_LIFETIME_MS, type CertificateAuthority } from './leaf.ts'
 
 /**
- * Time in milliseconds between the creation of a CA and its first use. After this time, every API server uses
- * the new bundle, and every replica has read the Secret twice.
+ * Time in milliseconds between the creation of a CA in a rotation and its first use. After this time, every API server
+ * uses the new bundle, and every replica has read the Secret twice.
  */
 const PROPAGATION_MS = 10 * 60_000
 

@@ -52,7 +52,7 @@ export type Certificates = Disposable & {
   readonly leaf: Leaf
   /** The CA (PEM) that signed the leaf certificate. */
   readonly signerPem: string
-  /** Writes the CA bundle into the webhook configurations. Call it once the webhook serves. */
+  /** Writes the CA bundle into the webhook configurations. The caller calls this method once the webhook serves. */
   publish(): Promise<void>
   /** Checks the certificates at once. A timer also checks them every five minutes. */
   refresh(): Promise<void>

@@ -159,8 +159,8 @@ const GOVERNED = {
 }
 
 /**
- * Match condition for an update by which a controller writes the label of the pod template onto the pod again, as
- * agent-sandbox does.
+ * Match condition for an update that sets the injection label of a pod back from `injected` to `enabled`. A controller,
+ * such as that of agent-sandbox, does this when it copies the labels of the pod template to the pod.
  */
 const ENABLED_AGAIN = {
   name: 'is-labelled-enabled-again',

@@ -32,8 +32,8 @@ const SCHEMAS: Readonly<Record<string, z.ZodType<{ kind: string; spec: unknown }
 }
 
 /**
- * Limits of the validation, which runs in the process that admits pods: characters of a condition, and steps of the
- * tests.
+ * Limits of the validation, which runs in the process that admits pods: total characters of the conditions, and
+ * evaluation steps of the tests of a Policy.
  */
 const MAX_CONDITION_TEXT = 32 * 1024
 const MAX_TEST_COST = 16 * 1024

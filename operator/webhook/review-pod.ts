@@ -35,7 +35,7 @@ export type ReviewDeps = {
   readonly gateways: GatewayLookup
   /** Returns the labels of a namespace; undefined for a namespace that is not cached yet. */
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>> | undefined
-  /** Finds a pod of another workload that runs as the same agent under another Gateway. */
+  /** Finds a pod of another workload that runs as the same agent as the given pod, but under another Gateway. */
   readonly agentElsewhere: (admitted: AdmittedPod) => GovernedPod | undefined
   readonly sandboxes: SandboxLookup
   readonly runtimes: RuntimeLookup

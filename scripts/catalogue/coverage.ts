@@ -22,11 +22,10 @@ export type Coverage = {
   /** Operations without a row in the catalogue, each as `METHOD template`. */
   readonly unmapped: readonly string[]
   /**
-   * Names of actions that stand for several write operations, although the catalogue marks none of them as an
-   * alternative.
+   * Names of actions, other than reads, with several rows that the catalogue does not mark as alternatives (`@same`).
    */
   readonly doubled: readonly string[]
-  /** Names of actions whose rows have different effects, or whose rows are all marked as alternatives. */
+  /** Names of actions whose rows have different effects, or whose rows are all marked as alternatives (`@same`). */
   readonly inconsistent: readonly string[]
 }
 

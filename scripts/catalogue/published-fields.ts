@@ -7,7 +7,7 @@ import { harmlessOf, type PublishedFields, readPublished, undescribed } from './
 
 export type PublishedSource = {
   readonly table: ProviderTable
-  /** Source that the table must state: the version of the package, or the package and its version. */
+  /** Text that `source` of the table must contain: the version of the package, or the package and its version. */
   readonly version: string
   readonly published: PublishedFields
 }

@@ -53,8 +53,8 @@ export function conditionFunctions(): readonly ConditionFunction[] {
 }
 
 /**
- * Reports whether conditions can call the function. Optional values are disabled, and only the compiler itself calls some
- * functions.
+ * Reports whether conditions can call the function. Optional values are disabled, and only the compiler itself calls
+ * some functions.
  */
 function isAvailable(name: string, receiverType: string | null): boolean {
   if (COMPILER_FUNCTIONS.has(name) || REFUSED_FUNCTIONS.has(name)) return false

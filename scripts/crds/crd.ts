@@ -76,8 +76,8 @@ function version({ spec, status, rules, description, columns }: CrdSource) {
 }
 
 /**
- * Makes `conditions` a list map with the key `type`. In server-side apply, each writer then owns only the conditions of its
- * types.
+ * Makes `conditions` a list map with the key `type`. In server-side apply, each writer then owns only the conditions of
+ * its types.
  */
 const CONDITIONS_BY_TYPE: RuleTexts = { cross: [], lists: [{ path: ['conditions'], keys: ['type'] }] }
 

@@ -56,8 +56,8 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   description: () => ({}),
   examples: () => ({}),
   propertyNames: () => ({}),
-  // Drops `additionalProperties` beside `properties`, because a structural schema cannot have both. The field validation of
-  // the API server refuses unknown fields.
+  // Drops `additionalProperties` beside `properties`, because a structural schema cannot have both. The field
+  // validation of the API server refuses unknown fields.
   additionalProperties: (value, schema) => {
     if (schema['properties'] !== undefined || value === false) return {}
     if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
@@ -76,7 +76,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   // In OpenAPI 3.0, `exclusiveMinimum` is a boolean that belongs to `minimum`.
   exclusiveMinimum: (value) =>
     typeof value === 'number' ? { minimum: value, exclusiveMinimum: true } : { exclusiveMinimum: value },
-  // Keeps only the formats that Kubernetes supports, because Kubernetes ignores other formats. Patterns need no conversion:
-  // the schemas and Kubernetes use RE2.
+  // Keeps only the formats that Kubernetes supports, because Kubernetes ignores other formats. Patterns need no
+  // conversion: the schemas and Kubernetes use RE2.
   format: (value) => (value === 'date-time' || value === 'uri' ? { format: value } : {}),
 }

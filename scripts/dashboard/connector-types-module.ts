@@ -1,8 +1,8 @@
 import type { Connector } from '../../core/connectors/connector.ts'
 
 /**
- * Generates `controlplane/dashboard/labels/connector-types.ts` with the data of each connector type. The dashboard cannot
- * import the registry, which would add every catalogue to its bundle.
+ * Generates `controlplane/dashboard/labels/connector-types.ts` with the data of each connector type. The dashboard
+ * cannot import the registry, which would add every catalogue to its bundle.
  */
 export function connectorTypesModule(
   connectors: readonly Connector[],

@@ -1,8 +1,8 @@
 import { EFFECT_MEANINGS } from '../../core/action/effect-class.ts'
 
 /**
- * Generates `controlplane/dashboard/labels/effect-labels.ts` with the meaning of each effect class, because the dashboard
- * imports only types of core.
+ * Generates `controlplane/dashboard/labels/effect-labels.ts` with the meaning of each effect class, because the
+ * dashboard imports only types of core.
  */
 export function effectLabelsModule(): string {
   const labels = Object.entries(EFFECT_MEANINGS).map(

@@ -12,8 +12,8 @@ type Schema = {
 type Field = { readonly path: string; readonly schema: Schema }
 
 /**
- * Generates `controlplane/dashboard/pages/policies/completion/policy-language.ts`: fields and values of a policy document, and
- * facts and functions of its conditions, because the dashboard imports only types of core.
+ * Generates `controlplane/dashboard/pages/policies/completion/policy-language.ts`: fields and values of a policy
+ * document, and facts and functions of its conditions, because the dashboard imports only types of core.
  */
 export function policyLanguageModule(): string {
   const fields = fieldsOf(

@@ -1,6 +1,8 @@
 import type { CatalogueRow, Connector } from '../../core/connectors/connector.ts'
 
-/** Returns the documentation page of a connector type: the action name of every operation, for authors of permissions. */
+/**
+ * Returns the documentation page of a connector type: the action name of every operation, for authors of permissions.
+ */
 export function actionsPage({ name, catalogue = [] }: Connector): string {
   const groups = Map.groupBy(catalogue, resourceOf)
   const names = new Set(catalogue.map((row) => row.type)).size

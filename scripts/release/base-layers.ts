@@ -48,7 +48,10 @@ const NODE_PACKAGES = {
   arm64: 'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
 } as const
 
-/** Downloads the npm package with the binary of Node for Linux. Returns its path. Throws for a package with another checksum. */
+/**
+ * Downloads the npm package with the binary of Node for Linux. Returns its path. Throws for a package with another
+ * checksum.
+ */
 function downloadNode(architecture: Architecture, folder: string): string {
   const { node: version } = process.versions
   if (version !== NODE_PACKAGES.version)

@@ -32,8 +32,8 @@ const LEFT_OUT =
   /^usr\/share\/(?:man|info|locale|lintian|bug|bash-completion)\/|^usr\/share\/doc\/.*\/(?!copyright$)[^/]+$/
 
 /**
- * `struct vfs_cap_data` (linux/capability.h) of `cap_net_admin+ep`: revision 2 with the effective bit, then the permitted and
- * inheritable sets as two pairs of little-endian words. CAP_NET_ADMIN is bit 12.
+ * `struct vfs_cap_data` (linux/capability.h) of `cap_net_admin+ep`: revision 2 with the effective bit, then the
+ * permitted and inheritable sets as two pairs of little-endian words. CAP_NET_ADMIN is bit 12.
  */
 const NET_ADMIN = `\x01\x00\x00\x02\x00\x10${'\x00'.repeat(14)}`
 

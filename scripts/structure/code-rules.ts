@@ -3,7 +3,8 @@ import type { SourceFile } from './source-files.ts'
 
 const MAX_LINES = 300
 /**
- * Maximum number of lines of a test file. It is higher than for sources, because a table of cases reads better in one piece.
+ * Maximum number of lines of a test file. It is higher than for sources, because a table of cases reads better in one
+ * piece.
  */
 const MAX_TEST_LINES = 800
 const MAIN_LINES = 60
@@ -16,8 +17,8 @@ type CodeRule = {
 
 const inCore = (path: string) => path.startsWith('core/')
 /**
- * Reports whether the file is not allowed to read environment variables. Only entry points, the command line, scripts and
- * tests may read environment variables.
+ * Reports whether the file is not allowed to read environment variables. Only entry points, the command line, scripts
+ * and tests may read environment variables.
  */
 const mustNotReadEnvironment = (path: string) =>
   !/(^|\/)main\.ts$/.test(path) && !/^(controlplane\/cli|scripts|test)\//.test(path)

@@ -43,8 +43,8 @@ const SURFACE: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks that features, streams, the server and the command line import features only through their public modules, that
- * `rows.ts` only reads, and that no folder has too many files.
+ * Checks that features, streams, the server and the command line import features only through their public modules,
+ * that `rows.ts` only reads, and that no folder has too many files.
  */
 export function featureViolations(files: readonly SourceFile[]): Violation[] {
   return [
@@ -99,8 +99,8 @@ function isOffered(module: string, to: string): boolean {
 const CONFIG = 'controlplane/config.ts'
 
 /**
- * Matches the composition root. It constructs the services and routes of every feature and passes them to each other, so it also
- * imports private modules.
+ * Matches the composition root. It constructs the services and routes of every feature and passes them to each other,
+ * so it also imports private modules.
  */
 const COMPOSITION_ROOT = /^controlplane\/(controlplane|services|[a-z]+-services|routes)\.ts$/
 

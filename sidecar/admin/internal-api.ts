@@ -16,9 +16,8 @@ export type InternalApiDeps = {
 }
 
 /**
- * Creates the internal API of the gateway (spec 4.2). The API serves JSON only, without CORS. Paths under `/internal/`
- * are served to this machine only and require the bearer token, which is checked before the body is read. Never
- * rejects.
+ * Creates the internal API of the gateway. The API serves JSON only, without CORS. Paths under `/internal/` are served
+ * to this machine only and require the bearer token, which is checked before the body is read. Never rejects.
  */
 export function createInternalApi({
   token,

@@ -30,7 +30,7 @@ export type InternalRoutesDeps = {
 const CHANGE_MS = 500
 const REGISTER_MS = 2_000
 
-/** Returns all routes of the internal API (spec 4.2). */
+/** Returns all routes of the internal API. */
 export function internalRoutes(deps: InternalRoutesDeps): readonly ApiRoute[] {
   const { control, view, metrics, recent, events, kill, cancellations } = deps
   const { commands, waits, snapshots } = control

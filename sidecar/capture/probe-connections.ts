@@ -127,8 +127,8 @@ async function whereIsSilent(
 }
 
 /**
- * Returns a function that reports whether listeners have dropped SYNs since this call. After `SWAMPED_MS`, the result
- * is always false, so that the wait for the probe ends.
+ * Returns a function that reports whether listeners have dropped SYNs since `swampedSince` was called. `SWAMPED_MS`
+ * after that call, the result is always false, so that the wait for the probe ends.
  */
 function swampedSince(): () => Promise<boolean> {
   const began = performance.now()

@@ -5,8 +5,8 @@ import type { Snapshot } from '../../core/snapshot/snapshot.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
 /**
- * Collects ports that agents requested on hosts for which `egress.allowedHosts` lists only other ports. Each entry and
- * port is reported once, until the entry changes or the port becomes governed or allowed.
+ * Collects ports that agents requested on hosts for which `egress.allowedHosts` lists only other ports. Each pair of
+ * list entry and port is reported once, until the list entry changes or the port becomes governed or allowed.
  */
 export type UnlistedPorts = {
   /** Records a request to a host without a connector. */
@@ -18,7 +18,7 @@ export type UnlistedPorts = {
   warnings(snapshot: Snapshot | null): readonly string[]
 }
 
-/** Maximum number of stored entries, because agents choose the ports. */
+/** Maximum number of stored pairs of list entry and port. There is a limit, because agents choose the ports. */
 const MAX_LISTED = 32
 const MORE =
   'Agents requested hosts of egress.allowedHosts at ports that no entry covers. See the denied requests in the traffic log.'

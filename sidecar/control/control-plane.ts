@@ -176,8 +176,8 @@ function applyKill(
 }
 
 /**
- * Executes an order (an action or a credential test) of the control plane, and sends the result once. If the result is
- * lost, the control plane records the outcome as unknown.
+ * Executes an execution order of the control plane (an action or a credential test), and sends the result once. If the
+ * result is lost, the control plane records the outcome as unknown.
  */
 async function carryOut(
   order: Order,

@@ -63,7 +63,7 @@ export function createNarrowedTokens({
 
   /**
    * Reports whether the answer can still be used: its token is valid, and was issued for the current specification and
-   * stored secret of the credential (`source`). An answer of kind `whole` contains no token and can always be used.
+   * stored credential of the Connector (`source`). An answer of kind `whole` contains no token and can always be used.
    */
   function isUsable({ entry }: TokenRequest, { answer }: Kept): boolean {
     if (answer.kind === 'whole') return true

@@ -24,8 +24,8 @@ export type Backlog = {
   /** Closes the active segment, whose results were also written to the new segment. */
   replace(closed: ClosedSegment): void
   /**
-   * Permits the deletion of held segments. Call it when the lines that were copied from them into a new segment are on
-   * disk.
+   * Permits the deletion of held segments. Must be called only when the lines that were copied from the held segments
+   * into a new segment are on disk.
    */
   release(): void
   /** Returns up to `max` results of the oldest segment that has any. They are valid until results are removed. */
@@ -109,7 +109,8 @@ export function createBacklog(left: readonly LeftSegment[], options: BacklogOpti
     list: () => active.first(active.size).values(),
     async next(max) {
       for (const segment of [...closed]) {
-        // While another segment was read, the upload of the last result of this segment may have deleted its file.
+        // While another segment was read, the upload of the last result of this segment may have deleted the file of
+        // this segment.
         if (segment.count === 0) continue
         segment.results ??= await load(segment, new ResultQueue(pool), onDamage)
         segment.count = segment.results.size

@@ -250,7 +250,7 @@ export class Journal implements JournalPort {
     return isWritten
   }
 
-  /** Flushes the journal and settles the intents. With null, only reserved sequence numbers become durable. */
+  /** Flushes the journal and settles the intents. With null, the flush only makes reserved sequence numbers durable. */
   #commit(intents: IntentGroup | null): Promise<void> {
     return this.#commits.commit().then(
       () => intents?.written.resolve(undefined),

@@ -65,7 +65,9 @@ export class OpenIntents {
     return [...this.#open.all().map((record) => line('intent', recordJson(record))), ...dropped].join('')
   }
 
-  /** Discards the ids of rejected intents. Call it when the lines of `carried` are in the active segment. */
+  /**
+   * Discards the ids of rejected intents. Must be called only when the lines of `carried` are in the active segment.
+   */
   clearRejected(): void {
     this.#rejected = []
   }

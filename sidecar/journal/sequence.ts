@@ -5,7 +5,7 @@ const RESERVED = 64
 
 /**
  * Assigns sequence numbers to the records of this process. While numbers are tracked, the journal contains the reserved
- * numbers. After a power loss they show which records are missing, including the last ones.
+ * numbers. After a power loss, the reserved numbers show which records are missing, including the last ones.
  */
 export class Sequence {
   readonly #processId: string

@@ -29,8 +29,9 @@ export type QuotaConnection = { readonly socket: Socket; drain: () => void }
 export type Slot = {
   /**
    * Counts the connection for the agent. Returns the reason when the quota of the agent or of the gateway is used up,
-   * else null. A gateway whose quota is used up closes the oldest connection of the agent with the most connections,
-   * but only if that agent then still has at least as many connections as the agent of the new connection.
+   * else null. When the quota of the gateway is used up, the gateway first closes the oldest connection of the agent
+   * with the most connections. It closes no connection if that agent would then have fewer connections than the agent
+   * of the new connection.
    */
   claim(agent: string): string | null
   /**

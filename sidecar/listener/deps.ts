@@ -55,8 +55,8 @@ export type FrontDeps = {
     credentials: Credentials,
   ): 'intercept' | 'refuse' | 'pipeline'
   /**
-   * Returns true for a host for which some clients fail when they use HTTP/2. For such a host, TLS selects HTTP/1.1
-   * when the client offers both versions.
+   * Returns true for a host for which some clients fail when they use HTTP/2. For such a host, the gateway selects
+   * HTTP/1.1 in ALPN when the client offers both versions.
    */
   prefersHttp1(host: string): boolean
   /** Returns the agent with these credentials; null for unknown credentials. */

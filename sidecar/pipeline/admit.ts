@@ -71,8 +71,8 @@ function createAgentOf(ports: Pick<PipelinePorts, 'snapshot'>): (credentials: Cr
 }
 
 /**
- * Creates the function that returns true for hosts at which TLS prefers HTTP/1.1. The function accepts a host in any
- * letter case, for example a server name.
+ * Creates the function that returns true for hosts for which the gateway prefers HTTP/1.1 in ALPN. The function accepts
+ * a host in any letter case, because clients send the server name (SNI) in any letter case.
  */
 export function createPrefersHttp1(ports: Pick<PipelinePorts, 'snapshot'>): (host: string) => boolean {
   return (host) => {

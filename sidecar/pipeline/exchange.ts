@@ -50,7 +50,10 @@ export type Transport =
  */
 export type ExchangeKind = 'http' | 'upgrade' | 'tunnel'
 
-/** Problem of a request head that the listener found. The pipeline answers the request, so that it has a record. */
+/**
+ * Problem of a request head that the listener found. The pipeline answers the request, so that the request has a
+ * record.
+ */
 export type Malformed = {
   readonly code: ErrorCode
   readonly detail: string
@@ -150,8 +153,8 @@ export class Exchange {
   /** Narrowed token of the exchange, or the reason why it has none; null for a connector without such tokens. */
   narrowed: Exclude<NarrowedAnswer, { kind: 'unavailable' }> | null = null
   /**
-   * True when the request is sent again because the upstream refused its short-lived secret. A request is sent again at
-   * most once.
+   * True when the request is sent again because the upstream refused its short-lived credential. A request is sent
+   * again at most once.
    */
   isRepeated = false
   /**
@@ -201,7 +204,7 @@ export class Exchange {
     heldMs: 0,
     isEchoMasked: false,
   }
-  /** Classification and decision under the current snapshot. Each evaluation replaces the former as a whole. */
+  /** Classification and decision under the current snapshot. Each evaluation replaces the previous one as a whole. */
   readonly evaluation: Evaluation = NOT_EVALUATED
 
   constructor(parts: ExchangeParts) {

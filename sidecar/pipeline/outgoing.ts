@@ -31,8 +31,8 @@ export function outgoingOf(exchange: Parsed, bound: BoundConnector): Outgoing {
 
 /**
  * Returns true when the agent's own credential is forwarded: at the enforcement level `monitor`, for a connector
- * without a credential. A connector with minted secrets counts as having a credential, even while the source of the
- * secrets fails.
+ * without a credential. A connector with minted credentials counts as having one, even while the source of the
+ * credentials fails.
  */
 export function passesAgentCredential(
   { snapshot }: Pick<Loaded, 'snapshot'>,
@@ -43,7 +43,7 @@ export function passesAgentCredential(
   return snapshot.gateway.level === 'monitor' && isMissing
 }
 
-/** Returns true when the request is sent without the secret of the connector. */
+/** Returns true when the request is sent without the credential of the connector. */
 export function injectsNone(bound: BoundConnector, request: CanonicalRequest): boolean {
   const { connector, config } = bound
   if (connectorScheme(bound).type === 'none') return true
@@ -51,7 +51,8 @@ export function injectsNone(bound: BoundConnector, request: CanonicalRequest): b
 }
 
 /**
- * Returns the narrowed token with which the exchange is sent; null when it is sent with the secret of the connector.
+ * Returns the narrowed token with which the exchange is sent; null when it is sent with the credential of the
+ * connector.
  */
 export function sentTokenOf({ narrowed }: Exchange): NarrowedSecret | null {
   return narrowed?.kind === 'token' ? narrowed.token : null

@@ -180,7 +180,7 @@ export type HostedWorkPort = {
   unidentified(): void
 }
 
-/** A short-lived secret that the upstream refused, and the host and port of the request that carried it. */
+/** A short-lived credential that the upstream refused, and the host and port of the request that carried it. */
 export type RefusedSecret = {
   readonly connectorId: string
   readonly serial: number
@@ -191,17 +191,17 @@ export type RefusedSecret = {
 export type CredentialPort = {
   /**
    * Returns false when the last refresh of the Connector is too recent for another one, and when a refresh did not
-   * help: the upstream also refused the secret that the refresh brought.
+   * help: the upstream also refused the credential that the refresh brought.
    */
   mayRefresh(refused: RefusedSecret): boolean
   /**
-   * Reports that the upstream refused a repeated request too. If the repeated request carried a new secret, that secret
-   * is not refreshed.
+   * Reports that the upstream refused a repeated request too. If the repeated request carried a new credential, that
+   * credential is not refreshed.
    */
   refusedAgain(refused: RefusedSecret): void
   /**
-   * Makes the control plane replace the secret. Resolves when the snapshot has another secret, or after a few seconds.
-   * All requests of a Connector share one refresh. Never rejects.
+   * Makes the control plane replace the credential. Resolves when the snapshot has another credential, or after a few
+   * seconds. All requests of a Connector share one refresh. Never rejects.
    */
   refresh(refused: RefusedSecret): Promise<void>
   /**
@@ -216,11 +216,11 @@ export type NarrowedSecret = {
   /** Id of the token in records and audit events. */
   readonly id: string
   readonly secret: string
-  /** Serial number of the Connector's secret when the token was issued. */
+  /** Serial number of the Connector's credential when the token was issued. */
   readonly serial: number
   /**
-   * Hash of the credential's specification and the stored secret. The gateway does not send a token whose hash differs
-   * from the current hash.
+   * Hash of the credential's specification and of the stored credential. The gateway does not send a token whose hash
+   * differs from the current hash.
    */
   readonly source: string
   /** Repositories and permissions of the token. */

@@ -29,7 +29,7 @@ export type Reply = {
 
 export type OpenEvents = {
   readonly format: EventFormat
-  /** Aborts a stream that gets no response, so that the client sees it as incomplete. */
+  /** Aborts a stream that gets no response, so that the client cannot treat the stream as complete. */
   cut(): void
 }
 

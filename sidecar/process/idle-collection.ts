@@ -9,7 +9,7 @@ export type IdleCollectionDeps = {
 }
 
 export type IdleCollection = {
-  /** Collects if the gateway is idle. A timer calls it every `CHECK_MS` milliseconds. */
+  /** Collects if the gateway is idle. A timer calls this method every `CHECK_MS` milliseconds. */
   check(): void
   close(): void
 }

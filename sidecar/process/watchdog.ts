@@ -15,7 +15,7 @@ export type WatchdogDeps = {
 export type Watchdog = {
   /** Stage clock that the pipeline updates. */
   readonly stages: StageClock
-  /** Checks the event loop once. A timer calls it. */
+  /** Checks the event loop once. A timer calls this method. */
   check(): void
   close(): void
 }

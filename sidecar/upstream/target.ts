@@ -50,8 +50,8 @@ export function targetOf(entry: ConnectorEntry, request: CanonicalRequest): Upst
 
 const NONE: readonly Known[] = []
 /**
- * Maximum numbers of cached hosts of a connector, whose wildcard domain allows any number, and of cached targets of a
- * host.
+ * Maximum numbers of cached entries: of hosts for each connector, because a wildcard domain allows any number of hosts,
+ * and of targets for each host.
  */
 const MAX_CACHED = { hosts: 256, targets: 16 } as const
 

@@ -17,8 +17,8 @@ const STAMP = join(SITE, 'node_modules/.chaperone-installed')
 const LOCK = join(SITE, 'package-lock.json')
 
 /**
- * Builds the documentation as a site. VitePress is installed into `scripts/docs/site` at the first build, because `npm start` does not
- * need it. Throws if a link between pages is dead.
+ * Builds the documentation as a site. VitePress is installed into `scripts/docs/site` at the first build, because `npm
+ * start` does not need it. Throws if a link between pages is dead.
  */
 export function buildSite(root: string, folder: string): void {
   install()

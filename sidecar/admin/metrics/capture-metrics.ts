@@ -3,7 +3,10 @@ import { type Exposition, labelText } from './exposition.ts'
 
 /** State of the traffic capture of this process, a sidecar or a gateway outside of a pod. */
 export type CaptureGauges = {
-  /** Null where no redirect rules capture the traffic: outside of a pod, and with `interception: proxyEnv`. */
+  /**
+   * Result of the capture probe. Null where no redirect rules capture the traffic: outside of a pod, and with
+   * `interception: proxyEnv`.
+   */
   readonly state: CaptureState | null
   readonly isBypassDetected: boolean
 }

@@ -2,7 +2,7 @@ import type { Exposition } from './exposition.ts'
 
 /** Applied configuration, and the connection to the control plane. */
 export type ConfigurationGauges = {
-  /** Null before the first snapshot. */
+  /** Version of the applied configuration; null before the first snapshot. */
   readonly version: number | null
   /** Seconds since the connection to the control plane was lost (`Heartbeats.lostForMs`); 0 while it is connected. */
   readonly lostForSeconds: number

@@ -1,6 +1,6 @@
 /**
- * Writes the Prometheus text format. The gateway uses no metrics library. Each request increments counters that the
- * gateway finds without a look-up by label objects, and the text of 400 histograms takes about 1 ms.
+ * Writes the Prometheus text format. The gateway uses no metrics library: each request finds all its counters by one
+ * map access, and the text of 400 histograms takes about 1 ms.
  */
 export type Exposition = {
   family(name: string, type: 'counter' | 'gauge' | 'histogram', help: string): void

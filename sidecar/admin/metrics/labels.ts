@@ -49,8 +49,7 @@ function bounded(max: number): (value: string) => string {
 }
 
 /**
- * Values of the label `reason` (spec 4.5). Refusals by a rate limit have no value here, because they have a counter of
- * their own.
+ * Values of the label `reason`. Refusals by a rate limit have no value here, because they have a counter of their own.
  */
 export type DeniedLabel =
   | 'permission'

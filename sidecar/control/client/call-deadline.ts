@@ -2,13 +2,13 @@ import type { ClientRequest } from 'node:http'
 
 /**
  * Deadline of a call to the control plane. The time limit of the call starts once the call has a connection. The wait
- * for a free connection has a separate limit, because not the control plane but other calls of this process cause the
- * wait.
+ * for a free connection has a separate limit, because other calls of this process cause that wait, not the control
+ * plane.
  */
 export type CallDeadline = {
   /** Signal of the call. The reason of its abort is an error that names the exceeded limit. */
   readonly signal: AbortSignal
-  /** Starts the deadline. Call it before the request waits for a connection. */
+  /** Starts the deadline. Must be called before the request waits for a connection. */
   watch(request: ClientRequest): void
   /** Aborts the call immediately. */
   cut(why: Error): void

@@ -11,8 +11,8 @@ export type OrderExchangeParts = OrderRequest & {
 }
 
 /**
- * Creates the exchange of an order: a request that the gateway makes on behalf of an agent, without listener and
- * socket.
+ * Creates the exchange of an execution order: a request that the gateway makes on behalf of an agent, without listener
+ * and socket.
  */
 export function orderExchange(order: Order, parts: OrderExchangeParts): Exchange {
   const { request, actionType } = parts

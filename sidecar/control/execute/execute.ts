@@ -22,16 +22,15 @@ export type ExecutorDeps = {
 }
 
 /**
- * Maximum number of executed orders of the control plane whose ids are stored to detect duplicates. The least recently
- * used id is evicted.
+ * Maximum number of execution orders whose ids are stored to detect duplicates. The least recently used id is evicted.
  */
 const MAX_ORDER_IDS = 10_000
 
 /**
  * Executes the action for which a decision token was spent. The action passes the pipeline like every other request:
  * kill switch, agent, permissions and policies are evaluated again, and a record is written. The executor also sends
- * the read that tests a credential, for which only kill switches are evaluated. Never rejects. Refuses an order whose
- * id is stored as executed.
+ * the read that tests a credential, for which only kill switches are evaluated. Never rejects. Refuses an execution
+ * order whose id is stored as executed.
  */
 export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Order) => Promise<ResultBody> {
   const seen = createLru<true>(MAX_ORDER_IDS)
@@ -57,8 +56,8 @@ export function createOrderExecutor({ ports, handle }: ExecutorDeps): (order: Or
 }
 
 /**
- * Longest wait in milliseconds for a snapshot that contains the agent of an order. The order may arrive before that
- * snapshot, and the decision token of the order is then already spent.
+ * Longest wait in milliseconds for a snapshot that contains the agent of an execution order. The execution order may
+ * arrive before that snapshot, and its decision token is then already spent.
  */
 const NEWS_MS = 2_000
 const POLL_MS = 20
@@ -74,7 +73,7 @@ export type OrderRequest = {
   readonly actionType: string
 }
 
-/** Returns the request for the action of an order, or the reason why no request can be built. */
+/** Returns the request for the action of an execution order, or the reason why no request can be built. */
 function requestOf(order: Order, snapshot: Snapshot | null): OrderRequest | string {
   const parsed = ActionSpec.safeParse(order.action_spec)
   if (snapshot === null || !parsed.success)
@@ -105,7 +104,7 @@ function isIdentityRead({ name, identityRead }: Connector, spec: ActionSpec): bo
   return isDeepStrictEqual({ type, resource, parameters }, read)
 }
 
-/** Returns the connector with the id, else the first of the type. */
+/** Returns the connector of the type that has the id; with `id` null, the first connector of the type. */
 function connectorOf({ hosts }: Snapshot, type: string, id: string | null): BoundConnector | undefined {
   for (const owners of [...hosts.exact.values(), ...hosts.wildcards.values()]) {
     const owner = owners.find(

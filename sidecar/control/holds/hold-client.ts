@@ -19,9 +19,9 @@ export type HoldClient = {
   /** Reads the state of an approval without spending it. Returns the same values as `spend`. */
   read(approvalId: string): Promise<SpendReply | 'unknown' | null>
   /**
-   * Reports that the last request of this `asker` has stopped waiting. Returns false when the call must be repeated:
-   * without a reply, and for a 5xx status. A 4xx status counts as reported, because control planes of earlier versions
-   * lack this call.
+   * Reports that no held request of the group with the id `asker` waits for the approval any more. Returns false when
+   * the call must be repeated: without a reply, and for a 5xx status. A 4xx status counts as reported, because control
+   * planes of earlier versions lack this call.
    */
   leave(approvalId: string, left: { readonly binding: string; readonly asker: string }): Promise<boolean>
 }

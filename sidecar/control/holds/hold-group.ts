@@ -47,8 +47,8 @@ export type HoldGroupDeps = {
 const RETRY_MS = 30_000
 
 /**
- * Group of all held requests of this process with one binding, the hash of what an approval covers. The requests of a
- * group share one approval card. One approval releases one request; the group requests another approval for the others.
+ * Group of all held requests of this process with one binding, the hash of what an approval covers. The requests share
+ * one approval card. An approval releases one request; the group requests another approval for the remaining requests.
  */
 export class HoldGroup {
   readonly #hold: HoldBody
@@ -154,8 +154,8 @@ export class HoldGroup {
   }
 
   /**
-   * Returns the reason why the requests of the group could not be sent now; null when they can. All of them have one
-   * connector, and thus one credential.
+   * Returns the reason why the requests of the group could not be sent now; null when they could be sent. All of them
+   * have one connector, and thus one credential.
    */
   #problem(): string | null {
     return [...this.#waiters].at(-1)?.problem() ?? null

@@ -69,8 +69,8 @@ function exchangeOf(
 }
 
 /**
- * Reports whether the result of a cancellation is final. A retry may succeed after too many requests (429) or a server
- * error.
+ * Reports whether the result of a cancellation is final. A retry may succeed after a timeout (408), too many requests
+ * (429) or a server error.
  */
 function isFinal(status: number): boolean {
   return status < 500 && status !== 429 && status !== 408

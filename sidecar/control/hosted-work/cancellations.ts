@@ -13,8 +13,8 @@ import type { HostedWork, KnownWork } from './hosted-work.ts'
 /** Cancels the work that agents started at providers, if a kill switch covers the work. */
 export type Cancellations = {
   /**
-   * Starts the cancellations that kill switches require and that have not begun. Call this method after the
-   * acknowledgement of the kill switch, which must not depend on providers.
+   * Starts the cancellations that kill switches require and that have not begun. Must be called after the
+   * acknowledgement of the kill switch, because the acknowledgement must not depend on providers.
    */
   begin(): void
   /**
@@ -27,7 +27,7 @@ export type Cancellations = {
 
 export type CancellationsDeps = {
   readonly work: HostedWork
-  /** Returns the kill switch entry that covers the subject, or null. */
+  /** Returns the kill switch entry that covers the agent or one of the connectors; null when there is none. */
   readonly match: (subject: Omit<KillSubject, 'gateway' | 'instance'>) => KillEntry | null
   readonly mayCancelBatches: () => boolean
   /** Sends the cancelling request. Never rejects. */

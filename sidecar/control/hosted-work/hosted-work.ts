@@ -20,8 +20,8 @@ export type HostedWork = HostedWorkPort & {
   readonly size: number
   remove(key: string): void
   /**
-   * Number of entries that the registry discarded because it had reached a limit. No kill switch cancels the work of
-   * these entries.
+   * Number of times that the registry discarded work because it had reached a limit. No kill switch cancels discarded
+   * work.
    */
   readonly dropped: number
   /** Number of times that work started, or may have started, without a known id. No kill switch cancels such work. */

@@ -36,9 +36,10 @@ const KillFile = z.object({
       reason: z.string(),
       since: z.string(),
       /**
-       * Position in the order of kill states. Every state after this position contains the kill switch, or was stored
-       * after the kill switch was lifted. Absent until the kill switch is forwarded; null when no state was known then,
-       * so that every state counts as later.
+       * Position, in the order of kill states, of the last state that may lack the kill switch while it is active.
+       * Every later state contains the kill switch, or was stored after the kill switch was lifted. Absent until the
+       * control plane has stored the kill switch; null when this gateway had received no state then, so that every
+       * state counts as later.
        */
       forwardedAt: StateOrder.nullable().optional(),
     }),

@@ -3,8 +3,8 @@ import { QUOTA_LEASE_MS, type QuotaLeaseReply } from '../../../core/wire/gateway
 import type { AcquireQuotaLease } from './quota-lease-client.ts'
 
 /**
- * Maximum number of slots in one lease. A lease has a twelfth of the limit for a minute, but at most this number of
- * slots. No process therefore gets a small limit as a whole.
+ * Maximum number of slots in one lease. A lease has a twelfth of the slots of a minute, so that no process gets all
+ * slots of a small limit, but at most this number of slots.
  */
 const MAX_LEASE_SLOTS = 10
 const LEASES_PER_MINUTE = 12

@@ -65,7 +65,7 @@ export function createBatchUpload(deps: BatchUploadDeps): (batch: Batch) => Prom
   }
 
   /**
-   * Uploads the batch without the records that the control plane refuses because they belong to another owner. The
+   * Uploads the batch without the records that the control plane refuses because they belong to another gateway. The
    * refused records are reported as lost.
    */
   async function withoutRefused(batch: Batch, reply: ControlReply): Promise<void> {

@@ -3,7 +3,7 @@ import type { DownMessage } from '../../../core/wire/gateway/sync.ts'
 import { beatMacText, sectionIndexMacText } from '../../../core/wire/gateway/sync-mac.ts'
 import { sha256 } from '../../../runtime/sha256.ts'
 
-/** Verifies that a section index or heartbeat comes from the control plane that enrolled this gateway's token. */
+/** Verifies that a section index or heartbeat comes from the control plane that enrolled this gateway. */
 export type MacCheck = (message: Extract<DownMessage, { type: 'sections' | 'beat' }>) => boolean
 
 export function createMacCheck(token: string): MacCheck {

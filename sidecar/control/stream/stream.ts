@@ -59,7 +59,10 @@ export class ControlStream {
   readonly #times: StreamTimes
   readonly #closed = new AbortController()
   readonly #backoff: BackOff
-  /** Back-off of the search for another replica. All gateways search at the same time when the database fails. */
+  /**
+   * Back-off of the search for another replica. It limits the load on the replicas, because all gateways search at the
+   * same time when the database fails.
+   */
   readonly #searches: BackOff
   #search = new AbortController()
   #current: Stream | null = null

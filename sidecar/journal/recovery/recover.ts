@@ -126,8 +126,8 @@ export type DamagedSegment = Pick<Recovery, 'unknown' | 'lost' | 'tornAt'>
 
 /**
  * Compares a closed segment with the sequence numbers of the results that were written to it. Returns null when the
- * segment has all of them. A missing result whose intent is in the segment becomes a record with the note `unknown`, as
- * after a crash; the other numbers are lost.
+ * segment has all of these results. A missing result whose intent is in the segment becomes a record with the note
+ * `unknown`, as after a crash. The sequence numbers of all other missing results are lost.
  */
 export function findDamage(
   bytes: Buffer,
@@ -150,7 +150,7 @@ export function findDamage(
   return { unknown, lost: subtract(missing, mergeRanges(recorded)), tornAt: found.tornAt }
 }
 
-/** The first segment of a process, whose name contains the id of the process. */
+/** Matches the file name of the first segment of a process, which begins with the id of the process. */
 const FIRST_SEGMENT = /^(.+)-1\.jsonl$/
 
 /** Adds a parsed line to `found`. Returns false for a line that is truncated or damaged. */

@@ -15,8 +15,8 @@ const SOURCES: ReadonlySet<string> = new Set(['permission', 'policy', 'default']
 /**
  * Returns the rules that hold the request, and hashes of the facts that requests of one grant have in common. Returns
  * undefined for a request that no grant can cover. Such a request has several or undetermined actions, a body that is
- * unread or unfinished, or hosts that the provider reaches, or it is held by something other than a permission, a
- * policy or the default.
+ * unread or unfinished, or hosts that the provider reaches. No grant covers a request either that something other than
+ * a permission, a policy or the default holds.
  */
 export function heldBy(exchange: Decided, headers: readonly BoundHeader[]): HeldBy | undefined {
   const { actions, named, decision, isOpenEnded, connector } = exchange

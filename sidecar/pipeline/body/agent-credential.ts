@@ -5,10 +5,10 @@ import type { Exchange } from '../exchange.ts'
 import { passesAgentCredential } from '../outgoing.ts'
 
 /**
- * Returns a body that was just read without the fields that carry the agent's own credential. The action is therefore
- * classified, decided, bound and shown without these fields. Returns a body without such fields unchanged. Also returns
- * a body unchanged that is not searched for fields, such as an uploaded file, or that the stage `credential` will
- * refuse because the gateway cannot check it for credentials.
+ * Removes the fields that carry the agent's own credential from a body that was just read. The action is therefore
+ * classified, decided, bound and shown without these fields. Returns the body unchanged in three cases: the body has no
+ * such fields, the gateway does not search it (an uploaded file), or the stage `credential` will refuse it because the
+ * gateway cannot check it for credentials.
  */
 export function withoutAgentCredential(exchange: Exchange, bytes: Buffer): Buffer {
   const { connector: bound, snapshot, request, raw } = exchange

@@ -32,7 +32,10 @@ export type BodyQuestion = { readonly policy: CompiledPolicy | null; readonly ac
 
 const NO_QUESTIONS: readonly BodyQuestion[] = []
 
-/** Returns the facts of bodies that rules about these actions need. The result does not depend on the agent. */
+/**
+ * Returns, for these actions, the policies and permissions that need facts of the body. The result does not depend on
+ * the agent.
+ */
 export function bodyQuestions(
   { policies, permissions }: Snapshot,
   actions: readonly Action[],

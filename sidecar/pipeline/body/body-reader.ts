@@ -146,7 +146,10 @@ function lengthToRead(declared: number | undefined, limit: number, totalBytes: n
   return declared
 }
 
-/** Returns true when the whole body has arrived without a content encoding, and has at most `maxBytes`. */
+/**
+ * Returns true when the whole body of a declared length has arrived without a content encoding, and has at most
+ * `maxBytes`.
+ */
 export function hasArrived({ request, body }: Parsed, maxBytes = Number.POSITIVE_INFINITY): boolean {
   const { length, encoding } = request.body
   return length !== undefined && length <= maxBytes && length === body.bytesIn && encoding === undefined

@@ -16,7 +16,7 @@ export function sizeText(bytes: number): string {
 
 /**
  * Returns the refusal of a body that is longer than `limit` bytes. The refusal names the limit and the policies that
- * read the body.
+ * read the body, if there are any.
  */
 export function tooLong(exchange: Governed, limit: number): Refusal {
   const who = policiesThatLook(exchange)

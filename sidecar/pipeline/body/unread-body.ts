@@ -8,8 +8,8 @@ import type { Governed } from '../phases.ts'
 import { bodyHash } from './body-hash.ts'
 
 /**
- * Returns what declares that the gateway need not read bodies of this request (`opaque`): the Connector or the row of
- * the operation. Returns null without a declaration.
+ * Returns where a declaration states that the gateway need not read bodies of this request (`opaque`): in the Connector
+ * or in the row of the operation. Returns null without a declaration.
  */
 function opaqueDeclaration({ connector, request }: Governed): 'Connector' | 'row' | null {
   return opaqueBy(connector, request)

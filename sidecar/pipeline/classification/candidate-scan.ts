@@ -15,8 +15,8 @@ const MAX_SCANNED = 256 * 1024
 
 /**
  * Scans a streamed body for the key that determines the candidate, for the record only. The record names the strictest
- * candidate, unless the whole body was scanned and contains the key at most once. Returns null when no candidate is
- * undetermined, and for a body that is not plain JSON.
+ * candidate, unless the whole body was scanned and contains the key at most once. Returns null when the body does not
+ * determine a candidate, and for a body that is not plain JSON.
  */
 export function scanCandidates(exchange: Journaled): ResponseStage | null {
   const { connector, provisional, named, request } = exchange

@@ -1,6 +1,6 @@
 /**
- * An action that the control plane ordered this gateway to execute. Its decision token is spent, and alone does not
- * release a hold.
+ * An action that the control plane ordered this gateway to execute. Its decision token is spent. The spent decision
+ * token alone does not release a hold.
  */
 export type OrderedAction = {
   readonly actionRequestId: string

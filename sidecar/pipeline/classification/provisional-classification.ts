@@ -143,7 +143,7 @@ function classifyWithoutBody(
   return !isRefusal(first) && isSettledByBody(first) && isEmpty ? classify(bound, request, ABSENT) : first
 }
 
-/** Returns true for candidates of which the body determines one. */
+/** Returns true for candidates when the body of the request determines which candidate applies. */
 export function isSettledByBody(named: Named): boolean {
   return named.kind === 'candidates' && named.settledBy !== 'server'
 }

@@ -10,8 +10,8 @@ import type { ResponseStage } from '../response/response-stage.ts'
 import type { StageResult } from '../stage.ts'
 
 /**
- * Returns the reason why no request can be sent with the minted secret of the connector; null while the secret is
- * valid.
+ * Returns the reason why no request can be sent with the minted credential of the connector; null while that credential
+ * is valid.
  */
 export function expiredReason({ name, secret, minted }: ConnectorEntry, nowMs: number): string | null {
   if (minted === undefined) return null
@@ -26,8 +26,8 @@ export function expiredReason({ name, secret, minted }: ConnectorEntry, nowMs: n
 type SnapshotPorts = Pick<PipelinePorts, 'snapshot' | 'clock'>
 
 /**
- * Returns the reason why the request could not be sent now with the secret of the current snapshot. Returns null when
- * it could be sent, and when its connector no longer owns the host.
+ * Returns the reason why the request could not be sent now with the minted credential in the current snapshot. Returns
+ * null when the request could be sent, and when its connector no longer owns the host.
  */
 export function credentialProblem(exchange: Parsed, { snapshot, clock }: SnapshotPorts): string | null {
   const entry = entryNow(exchange, snapshot())
@@ -45,11 +45,11 @@ export function entryNow({ connector, request }: Parsed, snapshot: Snapshot | nu
 }
 
 /**
- * Waits for the secret that the control plane is fetching, and refuses the request without it. Returns the exchange
- * when the current snapshot has the secret, so that the stage `renew` evaluates it again. An approved request does not
- * wait, because it is not evaluated again.
+ * Waits for the credential that the control plane is minting, and refuses the request without it. Returns the exchange
+ * when the current snapshot has the credential; the stage `renew` then evaluates the exchange again. An approved
+ * request does not wait, because it is not evaluated again.
  *
- * @param reason Reason why the request cannot be sent with the secret of its own snapshot.
+ * @param reason Reason why the request cannot be sent with the credential of its own snapshot.
  */
 export async function waitForSecret(
   exchange: Evaluated,
@@ -78,11 +78,12 @@ export function currentEntry(
   return bound?.entry.id === connectorId ? bound.entry : null
 }
 
-/** Observes whether the upstream refuses the short-lived secret of a request. */
+/** Observes whether the upstream refuses the short-lived credential of a request. */
 export type CredentialWatch = ResponseStage & {
   readonly isDiscarded: boolean
   /**
-   * Resolves when the snapshot has another secret, when the exchange is aborted, or after a few seconds. Never rejects.
+   * Resolves when the snapshot has another credential, when the exchange is aborted, or after a few seconds. Never
+   * rejects.
    */
   refresh(): Promise<void>
 }
@@ -90,8 +91,8 @@ export type CredentialWatch = ResponseStage & {
 const UNAUTHORIZED = 401
 
 /**
- * Returns the watch of a request. Returns null when the request carries no short-lived secret, or when the secret may
- * not be refreshed now. The watch of a repeated request only reports a refusal.
+ * Returns the watch of a request. Returns null when the request carries no short-lived credential, or when the
+ * credential may not be refreshed now. The watch of a repeated request only reports a refusal.
  */
 export function watchCredential(exchange: Journaled, credentials: CredentialPort): CredentialWatch | null {
   const { connector, request } = exchange
@@ -107,7 +108,8 @@ export function watchCredential(exchange: Journaled, credentials: CredentialPort
     discards(status) {
       if (status !== UNAUTHORIZED) return false
       isDiscarded = !exchange.isRepeated && isRepeatable(exchange)
-      // The agent receives the 401 of a request that is not sent again. The refresh gives later requests a new secret.
+      // The agent receives the 401 of a request that is not sent again. The refresh gives later requests a new
+      // credential.
       if (exchange.isRepeated) credentials.refusedAgain(refused)
       else if (!isDiscarded) void credentials.refresh(refused)
       return isDiscarded
@@ -133,8 +135,8 @@ function untilAborted(pending: Promise<void>, signal: ExchangeSignal): Promise<v
 }
 
 /**
- * Reports whether the request can be sent again after the upstream refused its secret. The request must be a read whose
- * body is empty or in memory. An approved request is not sent again, because an approval releases one request.
+ * Reports whether the request can be sent again after the upstream refused its credential. The request must be a read
+ * whose body is empty or in memory. An approved request is not sent again, because an approval releases one request.
  */
 function isRepeatable(exchange: Journaled): boolean {
   const { kind, body, bodyBytes, actions = [], approvalId, order, system } = exchange

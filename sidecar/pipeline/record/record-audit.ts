@@ -88,7 +88,10 @@ function asked(exchange: Exchange): Asked {
   return { requested, risk_score: percent(riskScore) }
 }
 
-/** Returns the highest risk score of an action that has no decision, because a kill switch covers it. */
+/**
+ * Returns the risk score of an action that has no decision, because a kill switch covers it. If the environment of the
+ * action is ambiguous, the highest score applies.
+ */
 function highestRisk(input: DecisionInput): number {
   const scores = placedInputs(input).map(({ action, isProduction }) => scoreRisk(action, isProduction).score)
   return Math.max(...scores)

@@ -169,8 +169,8 @@ function whyOf(decision: Decision | undefined): RecordWhy | null {
 }
 
 /**
- * Cached descriptions of credentials, without secrets, by Connector entry and by narrowed token. Records share the
- * objects.
+ * Cached descriptions of credentials, by Connector entry and by narrowed token. A description does not contain the
+ * credential itself. Records share the objects.
  */
 const ofEntries = new WeakMap<ConnectorEntry, RecordCredential>()
 const ofTokens = new WeakMap<NarrowedSecret, RecordCredential>()
@@ -178,8 +178,8 @@ const ofTokens = new WeakMap<NarrowedSecret, RecordCredential>()
 const MAX_SCOPE = 128
 
 /**
- * Returns a description, without the secret, of the credential that the gateway added to the request. Returns undefined
- * when the gateway added none, and for a refused request.
+ * Returns a description of the credential that the gateway added to the request, without the credential itself. Returns
+ * undefined when the gateway added none, and for a refused request.
  */
 function credentialOf(exchange: Exchange): RecordCredential | undefined {
   const { connector, echoMask, narrowed, outcome } = exchange
@@ -207,7 +207,8 @@ function ofToken(entry: ConnectorEntry, token: NarrowedSecret): RecordCredential
 }
 
 /**
- * Returns the description of the Connector's credential. The id of a short-lived secret ends with its serial number.
+ * Returns the description of the Connector's credential. The id of a short-lived credential ends with its serial
+ * number.
  */
 function ofEntry(entry: ConnectorEntry): RecordCredential {
   const known = ofEntries.get(entry)

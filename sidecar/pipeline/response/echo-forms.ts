@@ -100,8 +100,8 @@ function hex(char: string, digits: number): string {
 }
 
 /**
- * Returns the secret as it appears within the base64 of a longer text, at each of the three alignments. Characters that
- * also depend on neighboring bytes are excluded.
+ * Returns the credential as it appears within the base64 of a longer text, at each of the three alignments. Characters
+ * that also depend on neighboring bytes are excluded.
  */
 function base64Within(text: string): readonly string[] {
   const bytes = Buffer.from(text)

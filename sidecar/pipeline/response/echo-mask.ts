@@ -32,7 +32,7 @@ export type EchoMaskOptions = {
   readonly onMasked: () => void
 }
 
-/** Creates the mask. Returns null without forms, because there is no secret to mask. */
+/** Creates the mask. Returns null without forms, because there is no credential to mask. */
 export function createEchoMask({ forms, hasBodies, onMasked }: EchoMaskOptions): EchoMask | null {
   if (forms.anywhere.length + forms.words.length === 0) return null
   const maskWords = forms.words.length === 0 ? null : createWordMask(forms.words)
@@ -73,8 +73,8 @@ function lower(text: string): string {
 }
 
 /**
- * Masks all forms in linear time, because an upstream may repeat the secret any number of times. The search uses the
- * original text, so masked forms do not hide overlapping ones.
+ * Masks all forms in linear time, because an upstream may repeat the credential any number of times. The search uses
+ * the original text, so masked forms do not hide overlapping ones.
  */
 function masked(text: string, forms: readonly string[]): string {
   const searched = lower(text)
@@ -105,7 +105,7 @@ function isPlainText(headers: RawHeaders): boolean {
 type BodyOptions = { readonly maskWords: WordMask | null; readonly onMasked: () => void }
 
 function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyOptions): StreamEdit {
-  /** End of the received text that may be the beginning of a form, and is not forwarded yet. */
+  /** End of the received text that may be the beginning of a form of the credential, and is not forwarded yet. */
   let held = ''
   /** End of the forwarded text, the context for a word search. */
   let before = ''
@@ -133,9 +133,9 @@ function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyO
 }
 
 /**
- * Returns the number of characters at the end that may be the beginning of a form, and must wait for the next chunk.
- * `missing` is the minimum number of characters that the form still lacks: 1, or 0 for whole words, because the text
- * after a word decides whether it is a whole word.
+ * Returns the number of characters at the end of the text that may be the beginning of a form of the credential, and
+ * must wait for the next chunk. `missing` is the minimum number of characters that the form still lacks: 1, or 0 for
+ * whole words, because the text after a word decides whether the word is a whole word.
  */
 function beginningAtEnd(text: string, forms: readonly string[], missing: 0 | 1): number {
   return Math.max(0, ...forms.map((form) => overlap(text, form, missing)))

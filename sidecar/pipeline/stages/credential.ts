@@ -21,13 +21,13 @@ type WithOutbound<Phase> = Phase & HasOutbound
 export type CredentialDeps<Phase, Waited> = {
   readonly ports: Pick<PipelinePorts, 'clock' | 'narrowed'>
   readonly reader: BodyReader
-  /** Called with the reason why the request cannot be sent with the secret of its snapshot. */
+  /** Called with the reason why the request cannot be sent with the credential of its snapshot. */
   readonly onExpired: (exchange: Phase, reason: string) => Eventual<Waited>
 }
 
 /**
  * Creates the stage that removes the agent's own credentials and injects the credential of the connector. No other
- * stage uses a secret.
+ * stage uses the credential of a connector.
  */
 export function createCredential<Phase extends Parsed, Waited extends Exchange>(
   given: CredentialDeps<Phase, Waited>,
@@ -57,8 +57,8 @@ function replaceCredentials<Phase extends Parsed, Waited>(
 }
 
 /**
- * Injects a short-lived secret. Calls `onExpired` when the secret has expired and no narrowed token is sent in its
- * place.
+ * Injects a short-lived credential. Calls `onExpired` when the credential has expired and no narrowed token is sent in
+ * its place.
  */
 function injectMinted<Phase extends Parsed, Waited>(
   exchange: Phase,
@@ -126,13 +126,15 @@ function addCredential(edit: OutboundEdit, { bound, request, secret, scheme }: I
 type FormsCache = (bound: BoundConnector, sent: readonly string[], secret: string) => EchoForms
 
 /**
- * Maximum number of cached sets of forms for each connector. Most connectors send their credential in one or two ways;
- * connectors with narrowed tokens have several tokens. The limit bounds the memory for a connector that computes a new
- * value for each request.
+ * Maximum number of cached header values with which a connector sent a credential, each with the forms in which an
+ * upstream may echo the credential. Most connectors send their credential in one or two ways; connectors with narrowed
+ * tokens have several tokens. The limit bounds the memory for a connector that computes a new value for each request.
  */
 const MAX_WAYS = 16
 
-/** Header values with which a connector sent a credential, and the forms of that credential. */
+/**
+ * Header values with which a connector sent a credential, and the forms in which an upstream may echo the credential.
+ */
 type Way = { readonly secret: string; readonly sent: readonly string[]; readonly forms: EchoForms }
 
 function createFormsCache(): FormsCache {

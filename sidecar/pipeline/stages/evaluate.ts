@@ -21,8 +21,8 @@ export type Evaluations = {
 }
 
 /**
- * Creates the evaluation functions. `deciding`: the stages that classify the request and decide about it. `entering`: the
- * stages that apply the current snapshot before a repeated evaluation.
+ * Creates the evaluation functions. `deciding`: the stages that classify the request and decide about it. `entering`:
+ * the stages that apply the current snapshot before a repeated evaluation.
  */
 export function createEvaluations({
   entering,
@@ -46,8 +46,8 @@ type RenewDeps = Pick<Evaluations, 'renew'> & {
 
 /**
  * Creates the function that evaluates the request again, and replaces its credentials again, when the snapshot has
- * changed since the decision, for example while the request waited for a secret. An agent may take hours to send its
- * body, and may since have been suspended or have lost a permission or credential. When nothing has changed, the
+ * changed since the decision, for example while the request waited for a credential. An agent may take hours to send
+ * its body, and may since have been suspended or have lost a permission or credential. When nothing has changed, the
  * function costs one comparison.
  */
 export function createRenew(

@@ -97,9 +97,9 @@ async function repeat(
 const HTTPS_PORT = 443
 
 /**
- * Returns the rule for the first bytes of a tunnel. On port 443, and for a connector with TLS passthrough, they must be
- * TLS to the host for which the decision was made. Other ports allow any protocol, but a ClientHello must not name
- * another host. For `egress.tcp` and at the enforcement level `monitor` there is no check.
+ * Returns the rule for the first bytes of a tunnel. On port 443, and for a connector with TLS passthrough, the first
+ * bytes must be TLS to the host for which the decision was made. Other ports allow any protocol, but a ClientHello must
+ * not name another host. For `egress.tcp` and at the enforcement level `monitor` there is no check.
  */
 function helloRule({ connector, snapshot, request: { host, port } }: Parsed): HelloRule {
   if (snapshot.gateway.level === 'monitor') return 'any'

@@ -97,7 +97,8 @@ export function createConcurrency(limit: number = LIMITS.maxConcurrentPerAgent):
       if (!exchange.isAdmitted) return
       exchange.isAdmitted = false
       const name = exchange.agent?.name ?? ''
-      // The count stays at 0 instead of being deleted, because there are few agents and they return.
+      // The count stays at 0 instead of being deleted, because there are few agents and each usually sends further
+      // requests.
       counts.set(name, (counts.get(name) ?? 1) - 1)
     },
   }

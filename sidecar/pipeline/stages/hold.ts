@@ -150,8 +150,8 @@ function isHeld(exchange: Evaluated): exchange is Decided {
 /**
  * Reads a held body completely, because the approval is for exactly these bytes and the approver sees their fields. A
  * gRPC client may wait for responses before it sends more. A gRPC call whose bodies are declared opaque is therefore
- * held without the rest of its body, like a WebSocket upgrade. The card states this, and the received messages stay in
- * the buffer.
+ * held without the rest of its body, like a WebSocket upgrade. The card states that the request has not ended, and the
+ * received messages stay in the buffer.
  */
 async function readWhole(
   exchange: Decided,

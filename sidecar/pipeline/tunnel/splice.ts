@@ -17,8 +17,8 @@ export type SpliceOptions = {
 
 export type ClientGate = {
   /**
-   * True when the client must send first. The timeout then starts immediately. Otherwise it starts with the first byte
-   * of the client.
+   * True when the client must send first. The timeout of the check then starts immediately. Otherwise the timeout
+   * starts with the first byte of the client.
    */
   readonly isClientFirst: boolean
   /** Time limit in milliseconds within which the first bytes of the client must suffice for the check. */
@@ -28,7 +28,7 @@ export type ClientGate = {
 
 /**
  * Cause of the end of a tunnel: both sides closed, the exchange was aborted, no byte passed within the idle limit, or
- * the gate refused the first bytes.
+ * the check refused the first bytes.
  */
 export type SpliceEnd = 'closed' | 'aborted' | 'idle' | 'refused'
 
@@ -91,7 +91,7 @@ type Admission = {
   readonly leave: () => void
 }
 
-/** Holds back the client's bytes until the gate has checked them. */
+/** Holds back the client's bytes until the check of the first bytes has passed. */
 function admit(client: Duplex, gate: ClientGate | undefined, { pass, refuse, leave }: Admission): void {
   if (gate === undefined) {
     pass(null)

@@ -122,8 +122,8 @@ async function free(
 }
 
 /**
- * Opens the stream on the session. Throws when the client disconnected during the dial; the session then stays
- * available for later calls.
+ * Opens the stream on the session. Throws when the exchange has ended during the dial; the session then stays available
+ * for later calls.
  */
 function beginOn(session: UpstreamSession, call: Call): OpenedStream | null {
   if (call.isOver()) throw new DOMException('the exchange was ended', 'AbortError')
