@@ -106,6 +106,8 @@ export type Manifests = {
   list(namespaces: Namespaces): Promise<ManifestsView>
 }
 
+const NO_RESULT = 'the change of the object has no result: report this as a defect of Chaperone'
+
 export function createManifests(deps: ManifestsDeps): Manifests {
   const { db, members, processes = () => [] } = deps
   const checkPolicy = createPolicyChecks(deps.knownAction)
@@ -149,8 +151,7 @@ export function createManifests(deps: ManifestsDeps): Manifests {
     change,
     async put(body) {
       const [reply] = (await change({ source: body.source, objects: [body], removed: [] })).replies
-      if (reply === undefined)
-        throw new Error('the change of the object has no result: report this as a defect of Chaperone')
+      if (reply === undefined) throw new Error(NO_RESULT)
       return reply
     },
     get: async (key) => {

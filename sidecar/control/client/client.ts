@@ -173,8 +173,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
       for (const socket of [urgent, prompt, bulk].flatMap(freeSocketsOf)) socket.destroy()
     },
     close() {
-      for (const deadline of inFlight)
-        deadline.cut(new Error('the gateway is stopping and closed its connections to the control plane'))
+      for (const deadline of inFlight) deadline.cut(new Error(CLOSED))
       for (const agent of Object.values(agents)) agent.destroy()
       return Promise.resolve()
     },
@@ -254,6 +253,8 @@ async function* bodyOf(response: IncomingMessage, signal: AbortSignal): AsyncGen
 function reasonOf(signal: AbortSignal, error: unknown): unknown {
   return signal.aborted ? signal.reason : error
 }
+
+const CLOSED = 'the gateway is stopping and closed its connections to the control plane'
 
 function ignore(): void {}
 

@@ -33,7 +33,7 @@ const WRONG: ReadonlyArray<readonly [args: readonly string[], problem: string]> 
   [['approvals', 'revoke'], 'Give GRANT: chaperone approvals revoke GRANT.'],
   [['approvals', 'ls', 'apv_1'], 'The argument apv_1 is not expected.'],
   [['approvals', 'approve', 'apv_1', '--for', '2h'], '--for must be one of 15m, 1h, today'],
-  [['approvals', 'approve', 'apv_1', '--uses', '3'], 'Add --for.'],
+  [['approvals', 'approve', 'apv_1', '--uses', '3'], 'Add --for, such as --for 1h.'],
   [['approvals', 'deny', 'apv_1', '--for', '1h'], '--for can be used only with approve.'],
   [['audit'], 'Give one of export.'],
   [['audit', 'print'], 'audit print is not one of export.'],

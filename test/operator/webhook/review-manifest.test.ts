@@ -251,7 +251,7 @@ describe('of Permissions with the fields of a grant', () => {
     ['only an end', { ...PLAIN, expiresAt: GRANT.expiresAt }],
     ['only a number of uses', { ...PLAIN, maxUses: 1 }],
   ])('one with %s is refused to users, with the step to take', (_, spec) => {
-    expect(reviewed('ann', spec)).toMatch(/expiresAt and spec\.maxUses .*Grant for a time/)
+    expect(reviewed('ann', spec)).toMatch(/expiresAt and spec\.maxUses, .*Grant for a time/)
     expect(reviewed('ann', spec, PLAIN)).toMatch(/Grant for a time/)
     expect(reviewed(OPERATOR, spec)).toBeNull()
   })
