@@ -127,7 +127,7 @@ describe.skipIf(!hasCommand('pgbouncer', PGBOUNCER_PATH))('behind PgBouncer in t
         {
           ...{ name: 'installation', state: 'warning' },
           found: expect.stringMatching(
-            /polling .* Set DATABASE_LISTEN_URL to the address of PostgreSQL itself\.$/,
+            /connection pooler, so each replica polls .* Set DATABASE_LISTEN_URL to the address of PostgreSQL itself\.$/,
           ),
         },
         {

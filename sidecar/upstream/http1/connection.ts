@@ -204,8 +204,7 @@ export class UpstreamConnection implements BodySink {
     if (head.status === 101) this.#upgrade(head, rest, handler)
     else if (head.status < 200) {
       this.#interims += 1
-      if (this.#interims > MAX_INTERIMS)
-        this.#fail(new Error('the answer has too many interim (1xx) responses'))
+      if (this.#interims > MAX_INTERIMS) this.#fail(new Error('the answer has too many interim answers'))
       else handler.interim(head.status, head.headers)
       return rest
     } else this.#begin(head, rest, handler)
@@ -270,7 +269,7 @@ export class UpstreamConnection implements BodySink {
 
   readonly #onEnd = (): void => {
     if (this.#decoder instanceof CloseDecoder) this.#decoder.complete()
-    else this.#fail(new Error('the server closed the connection before the answer was complete'))
+    else this.#fail(new Error('the connection ended before the answer did'))
   }
 
   readonly #onError = (error: Error): void => this.#fail(error)

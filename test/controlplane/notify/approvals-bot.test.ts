@@ -182,7 +182,7 @@ test('connectors that lead to the chat get no credential beyond the limit of nam
   }
   // The last by name.
   await eventually('the last one is denied without its name', async () =>
-    (await explained('chat99.many.test')).includes('More than 500 Connectors') ? true : null,
+    (await explained('chat99.many.test')).includes('more than 500 Connectors') ? true : null,
   )
   expect(await explained('chat1.many.test')).toContain('pol_approvals_channel_connectors')
   await plane.db.query("delete from connectors where spec->>'baseUrl' is not null")

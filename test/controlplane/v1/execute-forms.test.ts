@@ -70,7 +70,7 @@ test.each<readonly [{ type: string; resource?: object; parameters?: object }, st
   ],
   [
     { type: 'generic.post', resource: { target: 'api.github.com/user' } },
-    'api.github.com is not a host of a generic connector',
+    'api.github.com is not a host of a generic Connector',
   ],
   [
     { type: 'generic.get', parameters: { path: '/a', data: 1 } },

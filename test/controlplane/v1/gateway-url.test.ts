@@ -388,7 +388,7 @@ describe('without a usable gateway_url the answer is 503 and the token stays goo
     [
       'the gateway has no configuration',
       answering(503, '{"status":"not_ready","uptime_seconds":1}'),
-      /not received its configuration yet/,
+      /the gateway has no configuration yet/,
     ],
   ])('when %s', async (_why, url, message) => {
     const action = await here.submit(agent, ISSUE)

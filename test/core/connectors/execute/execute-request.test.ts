@@ -286,7 +286,7 @@ describe.each(['generic', 'webhook'] as const)('a bare method of %s', (type) => 
     [{ parameters: { url: 'https://u:p@x/y' } }, 'action_spec.parameters.url: must be an http or https URL'],
     [
       { parameters: { url: 'https://elsewhere.test/y' } },
-      `elsewhere.test is not a host of a ${type} connector`,
+      `elsewhere.test is not a host of a ${type} Connector`,
     ],
     [
       { parameters: { path: '/a', data: 1 } },
