@@ -32,19 +32,19 @@ type Selector = {
   }>
 }
 
-/** Destination that a sidecar must reach, with its pods, addresses and ports. */
+/** Service that a sidecar must reach, with its pods, addresses and ports. */
 export type EgressTarget = {
-  /** Name of the destination in messages. */
+  /** Name of the service in status conditions and log messages. */
   readonly name: string
   readonly ports: ReadonlyArray<{ readonly protocol: 'TCP' | 'UDP'; readonly port: number }>
-  /** Pods of the destination, with the labels of their namespace. */
+  /** Pods of the service, with the labels of their namespace. */
   readonly pods: ReadonlyArray<{
     readonly namespace: string
     readonly namespaceLabels: Labels
     readonly labels: Labels
     readonly address: string | null
   }>
-  /** Addresses of the destination that belong to none of `pods`. */
+  /** Addresses of the service that belong to none of `pods`. */
   readonly addresses: readonly string[]
 }
 

@@ -86,8 +86,8 @@ export function unixSocketPaths(text: string): readonly string[] {
 }
 
 /**
- * Returns the relative socket paths in /proc/net/unix. A name that begins with `@` may be abstract or a relative
- * path.
+ * Returns the relative socket paths in /proc/net/unix, and all names that begin with `@`, because each may be an
+ * abstract name or a relative path.
  */
 export function relativeSocketPaths(text: string): readonly string[] {
   const lines = text.split('\n').slice(1)

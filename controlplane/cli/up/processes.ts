@@ -31,8 +31,8 @@ export type ProcessesOptions = {
 
 export type Processes = {
   /**
-   * Stops all processes. The gateway and the manifests watcher stop first, so that they can upload records to the
-   * control plane, and the database stops last.
+   * Stops all processes. The gateway and the manifests watcher stop first, while the control plane still accepts the
+   * last records and pushes. The database stops last.
    */
   stop(): Promise<void>
 }

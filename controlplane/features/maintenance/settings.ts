@@ -1,4 +1,4 @@
-/** Settings of the cleanup. */
+/** How long the daily cleanup keeps audit events and the traffic log. */
 export type RetentionSettings = {
   /** Retention of audit events in days. Null means that the plan of the organisation sets the retention. */
   readonly auditRetentionDays: number | null

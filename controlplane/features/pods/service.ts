@@ -164,7 +164,7 @@ export function createPodIdentities(
   }
 }
 
-/** Cache of the bindings of recent calls, by the hash of the token. */
+/** Caches the pod to which the token of a recent call is bound, by the hash of the token. */
 function createBindingCache(nowMs: () => number) {
   const bound = new Map<string, Bound>()
   let evictions = 0

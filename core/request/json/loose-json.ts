@@ -16,8 +16,8 @@ export function isLooseJson(text: string): boolean {
 }
 
 /**
- * Maximum length of a checked text in characters, which limits the blocking time to some milliseconds. Accidentally
- * invalid messages are shorter.
+ * Maximum length in characters of a text that is checked for JSON in a loose syntax. The limit keeps the check from
+ * blocking the event loop for more than some milliseconds. Messages that clients make invalid by mistake are shorter.
  */
 export const MAX_LOOSE_CHARS = 32 * 1024
 const BLANK = /\s/

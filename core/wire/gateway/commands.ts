@@ -20,8 +20,8 @@ export const ForwardedKillSwitch = z.object({
 })
 
 /**
- * Command that a gateway receives over its internal API and that the control plane executes (spec 4.2). The gateway
- * returns the response `{status, body}` unchanged.
+ * Body of a command that a client, such as the CLI of an agent, sends to the internal API of a gateway. The gateway
+ * forwards the command to the control plane, which executes it, and returns the response `{status, body}` unchanged.
  */
 export const CommandBody = z.discriminatedUnion('command', [
   z.object({ command: z.literal('connectors.add'), input: z.unknown() }),

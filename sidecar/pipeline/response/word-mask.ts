@@ -18,8 +18,8 @@ const WORD = '[\\w\\x80-\\xff-]'
 const BEGIN = `(?<!${WORD})|(?<=%[\\da-f]{2}|\\\\u[\\da-f]{4}|\\\\[bfnrt])`
 
 /**
- * Creates the mask for `words`, which have one character for each byte, are not empty, and are sorted by length,
- * longest first. The search ignores case.
+ * Creates the mask that replaces each character of `words` in a text with `*`, regardless of case. The words have one
+ * character for each byte (`latin1`), are not empty, and are sorted by length, longest first.
  */
 export function createWordMask(words: readonly string[]): WordMask {
   const whole = expression(words, `(?!${WORD})`)

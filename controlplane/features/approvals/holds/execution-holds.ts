@@ -21,9 +21,9 @@ import {
 
 /**
  * Replies to the hold of a request that belongs to the execution of an action; returns undefined for every other
- * request. An approval of the action releases one hold of one execution. When the action has no approval, the function
- * opens an approval, and the gateway refuses the request at once. The decision token of the action is then invalid
- * until the approval renews the token.
+ * request. An allowed action releases one hold of one execution. When no user has allowed the action, or its release is
+ * used, the function opens an approval, and the gateway refuses the request immediately. The decision token of the
+ * action is then invalid until a user allows the approval, which renews the token.
  */
 export async function holdOfExecution(
   q: Query,

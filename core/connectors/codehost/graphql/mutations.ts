@@ -74,7 +74,10 @@ function build({ type, effect, risk, hints, input, renamed }: Parts, config: Con
   return namedAction({ connector: 'codehost', type, effect, risk, parameters, hints, ...target }, config)
 }
 
-/** Returns the repository that the field names as `owner/name`, if it names one repository and no resource by an id. */
+/**
+ * Returns the target and the account of a mutation whose arguments contain exactly one repository as `owner/name` and no
+ * node id. Returns neither for other mutations.
+ */
 function repositoryIn(parameters: Input): Pick<ActionParts, 'target' | 'account'> {
   const [target, ...others] = idsIn(parameters).length === 0 ? repositoriesIn(parameters) : []
   if (typeof target !== 'string' || others.length > 0) return {}
