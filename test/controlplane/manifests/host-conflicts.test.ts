@@ -189,7 +189,9 @@ test('who loses at one Gateway keeps the others, and the status says so', async 
   expect(await serving(two.enrolled)).toEqual(['team-b/both'])
   const outcome = await guests.manifests.outcome('Connector', 'team-b/both')
   expect(outcome).toMatchObject({ accepted: true, problem: 'Conflict', gateways: [two.name] })
-  expect(outcome.warnings.join()).toMatch(new RegExp(`at Gateway ${one.name}, .* belongs to the connector host/own,`))
+  expect(outcome.warnings.join()).toMatch(
+    new RegExp(`at Gateway ${one.name}, .* belongs to the connector host/own,`),
+  )
 })
 
 test('a guest that has no credential yet takes no host of a connector that the API made', async () => {

@@ -47,7 +47,9 @@ describe('the stream from the control plane', () => {
     // newer section index exists.
     world.fake.configure({ agents: [agentEntry('second')] }, { isAnnounced: false })
     gate.resolve()
-    await until('404', () => world.log.lines.some(({ message }) => message.includes('parts of a new configuration')))
+    await until('404', () =>
+      world.log.lines.some(({ message }) => message.includes('parts of a new configuration')),
+    )
     world.fake.announce()
     await until('second', () => world.control.snapshots.current()?.agentsByName.has('second') === true)
     expect(world.log.lines.filter(({ level }) => level === 'warn')).toEqual([])
