@@ -138,6 +138,6 @@ function httpUrl(value: string, name: string): string {
   }
   if (isConfidential(value)) return value.replace(/\/+$/, '')
   throw new ChaperoneError('validation', {
-    detail: `${name} is ${JSON.stringify(value)}; set it to an https address. Over http, tokens and Secrets are sent in clear text, which is allowed only to this machine`,
+    detail: `${name} is ${JSON.stringify(value)}; set it to an https address. Over http, tokens and Secrets would be sent in clear text; an http address is accepted only for this machine`,
   })
 }

@@ -31,7 +31,7 @@ for (const source of publishedSources()) {
   const { fields, tools } = source.published
   const unknown = unknownFields(source)
   console.log(
-    `${source.table.connector}: ${fields.length} fields with a host, a URL or an id, ${tools.length} tools, ${unknown.length} unknown`,
+    `${source.table.connector}: ${tools.length} tools, ${fields.length} fields with a host, a URL or an id; ${unknown.length} of them have no row`,
   )
   for (const one of unknown) console.error(`  unknown to the table of ${source.table.connector}: ${one}`)
   if (unknown.length > 0) process.exitCode = 1

@@ -156,7 +156,10 @@ const ERROR_SCHEMA: Json = {
   properties: {
     error: { type: 'string' },
     message: { type: 'string', description: 'What happened, why, and how to fix it' },
-    details: { type: 'string', description: 'Validation: `path: message` joined by semicolons' },
+    details: {
+      type: 'string',
+      description: 'For a validation error: one `path: message` for each problem, joined by semicolons',
+    },
     required_role: { type: 'string' },
     your_role: { type: 'string' },
     restriction: {

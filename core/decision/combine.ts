@@ -123,7 +123,7 @@ export function combineConnectors(names: readonly string[], decisions: readonly 
   const decisive = decisions.reduce(stricter)
   const name = names[decisions.indexOf(decisive)]
   const agreeing = decisions.filter(({ verdict }) => verdict === decisive.verdict)
-  const reason = `${decisive.reason} The request may go to ${names.length} connectors, of which connector "${name}" has the strictest decision.`
+  const reason = `${decisive.reason} The request may go to any of ${names.length} connectors, of which connector "${name}" has the strictest decision.`
   return { ...together(decisive, agreeing), reason }
 }
 

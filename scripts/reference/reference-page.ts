@@ -20,7 +20,7 @@ export function referencePage(): string {
     'A sidecar in a pod is a gateway; the injector sets its variables.',
     settingsTable(GATEWAY),
     '### Settings of the operator',
-    'On one machine the operator is the manifests watcher, which `MANIFESTS_DIR` selects.',
+    'On one machine, the operator runs as the manifests watcher: it reads the folder that `MANIFESTS_DIR` names.',
     settingsTable(OPERATOR),
     '',
   ].join('\n\n')

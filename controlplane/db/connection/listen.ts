@@ -103,7 +103,7 @@ async function reconnect(options: ListenOptions, stop: AbortSignal): Promise<Lis
     } catch (error) {
       options.log.debug(
         { err: error, attempt },
-        'could not connect to the database for its notifications, trying again',
+        'could not connect to the database to receive notifications (LISTEN), trying again',
       )
     }
     await sleep(backOff.next(), stop)

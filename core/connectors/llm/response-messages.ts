@@ -22,7 +22,7 @@ export function* readResponseMessage(bytes: Uint8Array): Sliced<Message | Refusa
   if (new Set(members.map(({ key }) => fold(key))).size < memberCount)
     return refusal(
       'ambiguous_request',
-      'two keys of the message differ only in case or width; send one of them',
+      'two keys of the message differ only in letter case or in full-width letters; send one of them',
     )
   if (memberCount === ACKNOWLEDGEMENT_MEMBERS && isAcknowledgement(value)) return { kind: 'acknowledgement' }
   if (value['type'] !== 'response.create') {

@@ -50,7 +50,7 @@ export const GatewaySpec = z.strictObject({
       .array(z.enum(['proxyEnv']))
       .max(1)
       .default([]),
-    'Weaker forms of interception that `interception: auto` may choose without a NetworkPolicy around the pod. `hardening: strict` allows none.',
+    'Forms of interception that `interception: auto` may choose although programs can ignore them and no NetworkPolicy isolates the pod. With `hardening: strict` it chooses none of them.',
     ['proxyEnv'],
   ),
   egress: GATEWAY_FIELDS.egress,

@@ -138,7 +138,7 @@ const OTHER_TYPE =
   'A connector that is not of type chat reaches the chat service in which approvals are answered. Use a Connector of type chat, so that requests can be matched by channel'
 const UNKNOWN_MESSAGE = 'A message that cannot be read may act on the channel in which approvals are answered'
 const NESTED =
-  'Arguments of chat tools must be strings, numbers or lists of channels, because other values cannot be compared with the approvals channel'
+  'Chaperone must compare each argument of a chat tool with the approvals channel, and can do so only with strings, numbers and lists of channels; send no nested value'
 
 function idOf(channel: string): string | null {
   return CHANNEL_ID.test(channel) ? channel : null
