@@ -55,6 +55,25 @@ describe('a self-hosted code host', () => {
   })
 })
 
+test.each([
+  [{}, 'github.com', 'api.github.com', '/repos/o/r'],
+  [{ baseUrl: 'https://ghe.test/api/v3' }, 'ghe.test', 'ghe.test', '/api/v3/repos/o/r'],
+  [{ domains: ['ghe.test'] }, 'ghe.test', 'ghe.test', '/api/v3/repos/o/r'],
+  [{ baseUrl: 'https://api.git.test', domains: ['git.test'] }, 'git.test', 'api.git.test', '/repos/o/r'],
+])('a look-up for a push goes to the REST API of the server: %o', (more, pushedTo, host, path) => {
+  const { connector, config } = boundOf('codehost', more)
+  const request = canonicalise(raw('POST', pushedTo, '/o/r.git/git-receive-pack'))
+  if (isRefusal(request)) throw new Error(request.detail)
+  const action = {
+    ...{ type: 'codehost.branch.create', connector: 'codehost', effect: 'write', risk: 'low' },
+    ...{ resource: { provider: 'codehost', target: 'o/r' }, riskHints: {} },
+    ...{ parameters: { sha: 'a'.repeat(40) }, possibleEffects: ['code_execution'] },
+  } as const
+  const lookUps = connector.lookUps?.of(action, { request, config }) ?? []
+  expect(lookUps.map((lookUp) => lookUp.host)).toEqual([host, host])
+  expect(lookUps.map(({ target }) => target.startsWith(`${path}/com`))).toEqual([true, true])
+})
+
 test('a model provider below a path is the same provider, with the version or without', () => {
   for (const baseUrl of ['https://models.test/proxy', 'https://models.test/proxy/v1']) {
     expect(typeOf('llm_a', { baseUrl }, 'POST', 'models.test', '/proxy/v1/embeddings')).toBe(
