@@ -40,8 +40,16 @@ export type BodyView =
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /** `bytes`: the body, if all of it was read. `acts`: acts of the provider that `readUpload` found in the body. */
-  | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
+  /**
+   * `bytes`: the body, if all of it was read. `acts`: acts of the provider that `readUpload` found in the body.
+   * `fields`: the fields of a multipart form that `readUpload` read completely.
+   */
+  | {
+      readonly kind: 'opaque'
+      readonly bytes?: Uint8Array
+      readonly acts?: readonly ProviderAct[]
+      readonly fields?: ReadonlyArray<readonly [string, string]>
+    }
   /** First bytes of a body. `commits`: the commits in these bytes if the body is a push; null if none are needed. */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**

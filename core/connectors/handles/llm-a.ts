@@ -2,7 +2,7 @@ import type { HandleTable } from './table.ts'
 
 export const LLM_A_HANDLES: HandleTable = {
   connector: 'llm_a',
-  readForms: ['container_file.create'],
+  readForms: ['container_file.create', 'video.edit', 'video.extend'],
   paths: `
     responses      response      !compact !input_tokens
     files          file

@@ -1,7 +1,7 @@
 import { classify, decidingKeys, nameMessageSocket, needsBody } from '../../../core/connectors/classify.ts'
 import type { BodyView, Classification } from '../../../core/connectors/connector.ts'
 import { judgeImpersonation } from '../../../core/connectors/credentials/impersonation.ts'
-import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
+import type { HeadReader, UploadFacts, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { judgedActions } from '../../../core/decision/decide.ts'
 import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/body.ts'
@@ -93,7 +93,12 @@ function classifyByBody(
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
   // When a policy needs facts of the body but the body has no readable format, the request is refused.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
-  if (hidden !== null) return refuseReading(exchange, hidden)
+  if (hidden !== null) {
+    const upload = uploadReader(exchange, given)
+    return upload === null
+      ? refuseReading(exchange, hidden)
+      : nameByUpload(exchange, { ...given, isAsked }, upload)
+  }
   if (!isSettledBy(provisional, exchange, ports)) return readAndClassify(exchange, given)
   return nameByScan(setActions(exchange, provisional.named, provisional), provisional, given)
 }
@@ -247,8 +252,11 @@ function viewBody(
     : scanBody(exchange, bytes, { keep, pacer: deps.pacer })
 }
 
-/** Classifies a file upload by the requests that the file contains. */
-async function nameByUpload(exchange: Governed, given: Given, read: UploadReader): Promise<Result> {
+/** `isAsked`: true if a rule reads facts of the body. */
+type GivenUpload = Given & { readonly isAsked?: boolean }
+
+/** Classifies a file upload by the requests that the file contains, or a form by its fields. */
+async function nameByUpload(exchange: Governed, given: GivenUpload, read: UploadReader): Promise<Result> {
   const { bound, request, deps } = given
   const limit = LIMITS.modelBodyBytes
   const isLong = (request.body.length ?? 0) > limit
@@ -258,9 +266,16 @@ async function nameByUpload(exchange: Governed, given: Given, read: UploadReader
     request.body.encoding === undefined ? headerValue(request.rawHeaders, 'content-type') : undefined
   const facts = await deps.pacer.run(exchange, read(bytes, type ?? ''))
   exchange.evaluation.uploadedHandles = isRefusal(facts) ? [] : facts.handles
-  const named = isRefusal(facts) ? facts : classify(bound, request, { kind: 'opaque', acts: facts.acts })
+  const hasFields = isRefusal(facts) || facts.fields !== undefined
+  const hidden = given.isAsked === true && !hasFields ? judgeHiddenFacts(exchange) : null
+  if (hidden !== null) return refuseReading(exchange, hidden)
+  const named = isRefusal(facts) ? facts : classify(bound, request, viewOfUpload(facts))
   if (hasMore(named)) exchange.evaluation.decision = undefined
   return settle(exchange, named)
+}
+
+function viewOfUpload({ acts, fields }: UploadFacts): BodyView {
+  return { kind: 'opaque', acts, ...(fields === undefined ? {} : { fields }) }
 }
 
 type ByHead = Given & { readonly head: HeadReader }
