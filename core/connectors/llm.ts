@@ -1,6 +1,6 @@
 import type { Parameters } from '../action/action.ts'
-import { isRefusal, type RawHeaders } from '../request/canonical.ts'
-import type { AuthScheme, BodyView, Connector, Row } from './connector.ts'
+import { type CanonicalRequest, isRefusal, type RawHeaders } from '../request/canonical.ts'
+import type { AuthScheme, BodyView, Connector, ConnectorConfig, Row } from './connector.ts'
 import type { CredentialCarriers } from './credentials/carriers.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { modelIdentity } from './credentials/identity-reads.ts'
@@ -85,6 +85,17 @@ function formOf(body: BodyView | undefined): BodyView | undefined | null {
   return body.fields === undefined ? undefined : { kind: 'form', fields: body.fields }
 }
 
+/** Returns the classification by rows of a request, or of an upload by the fields of its form. */
+function rowsOrForm(classifier: RowClassifier) {
+  const ofForms: RowClassifier = { ...classifier, formats: new Set(['json', 'form']) }
+  return (request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig) => {
+    const form = formOf(body)
+    return form === null
+      ? parseByRows(classifier, request, body, config)
+      : parseByRows(ofForms, request, form, config)
+  }
+}
+
 /**
  * Creates the connector type of a language-model provider. Its API uses JSON; a key of the body, or the path, selects
  * streaming.
@@ -111,7 +122,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     },
     resource: modelOf,
   }
-  const formClassifier: RowClassifier = { ...classifier, formats: new Set(['json', 'form']) }
+  const nameByRows = rowsOrForm(classifier)
   const find = { ...provider.side.find, ends: [...provider.side.find.ends, ...provider.handles.ends] }
   const handles = tableHandles(provider.handles)
   const uploads = { table: provider.side, find, handlesIn: handles.inMembers }
@@ -123,11 +134,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
       if (isRefusal(read)) return read
-      const form = formOf(read.body)
-      const named =
-        form === null
-          ? parseByRows(classifier, read.request, read.body, config)
-          : parseByRows(formClassifier, read.request, form, config)
+      const named = nameByRows(read.request, read.body, config)
       if (isRefusal(named)) return named
       const isUnread = rowsAreOpaque(classifier, request, config)
       return withProviderActions(provider.side, named, { body: read.body, isUnread, config })

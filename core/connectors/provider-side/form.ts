@@ -1,5 +1,6 @@
 import { boundaryOf, partContent, partHead, readParts } from '../../request/body/multipart.ts'
 import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
+import type { Pairs } from '../../request/headers/repeated-names.ts'
 import { scanJson } from '../../request/json/json-scan.ts'
 import { FIND_BOUNDS } from '../../request/json/member-finder.ts'
 import type { Sliced } from '../../sliced.ts'
@@ -32,10 +33,16 @@ export function* readForm(
     const scan = yield* scanJson(fieldAsJson(part.name, content), { keep: [], find: rules.find })
     if (isRefusal(scan)) return scan
     findings.add(scan.found)
-    if (!FILE.test(head) || content.length <= MAX_TEXT_FILE) fields.push([part.name, TEXT.decode(content)])
+    fields.push(...fieldOf(part.name, head, content))
     yield
   }
   return { ...findings.facts(), fields }
+}
+
+/** Returns the field in a part of a form; empty for a file. */
+function fieldOf(name: string, head: string, content: Uint8Array): Pairs {
+  const isFile = FILE.test(head) && content.length > MAX_TEXT_FILE
+  return isFile ? [] : [[name, TEXT.decode(content)]]
 }
 
 /** Matches the head of a part that is a file. Some servers accept a short file in place of a field. */

@@ -91,16 +91,20 @@ function classifyByBody(
   const isAsked =
     !exchange.body.isEmpty && areAskedFor(cachedDecisionsFor(provisional, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
-  // When a policy needs facts of the body but the body has no readable format, the request is refused.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
-  if (hidden !== null) {
-    const upload = uploadReader(exchange, given)
-    return upload === null
-      ? refuseReading(exchange, hidden)
-      : nameByUpload(exchange, { ...given, isAsked }, upload)
-  }
+  if (hidden !== null) return nameByForm(exchange, given, hidden)
   if (!isSettledBy(provisional, exchange, ports)) return readAndClassify(exchange, given)
   return nameByScan(setActions(exchange, provisional.named, provisional), provisional, given)
+}
+
+/**
+ * Classifies by the fields of a form. Refuses the request (`hidden`) if the gateway reads no form for this operation,
+ * because a policy needs facts of the body.
+ */
+function nameByForm(exchange: Governed, given: Given, hidden: Refusal): Result | Promise<Result> {
+  const upload = uploadReader(exchange, given)
+  if (upload === null) return refuseReading(exchange, hidden)
+  return nameByUpload(exchange, { ...given, hidden }, upload)
 }
 
 /**
@@ -252,12 +256,12 @@ function viewBody(
     : scanBody(exchange, bytes, { keep, pacer: deps.pacer })
 }
 
-/** `isAsked`: true if a rule reads facts of the body. */
-type GivenUpload = Given & { readonly isAsked?: boolean }
+/** `hidden`: the refusal of an upload without readable fields, if a policy needs facts of the body. */
+type GivenUpload = Given & { readonly hidden?: Refusal }
 
 /** Classifies a file upload by the requests that the file contains, or a form by its fields. */
 async function nameByUpload(exchange: Governed, given: GivenUpload, read: UploadReader): Promise<Result> {
-  const { bound, request, deps } = given
+  const { request, deps } = given
   const limit = LIMITS.modelBodyBytes
   const isLong = (request.body.length ?? 0) > limit
   const bytes = isLong ? null : await deps.reader.read(exchange, limit)
@@ -266,12 +270,19 @@ async function nameByUpload(exchange: Governed, given: GivenUpload, read: Upload
     request.body.encoding === undefined ? headerValue(request.rawHeaders, 'content-type') : undefined
   const facts = await deps.pacer.run(exchange, read(bytes, type ?? ''))
   exchange.evaluation.uploadedHandles = isRefusal(facts) ? [] : facts.handles
-  const hasFields = isRefusal(facts) || facts.fields !== undefined
-  const hidden = given.isAsked === true && !hasFields ? judgeHiddenFacts(exchange) : null
-  if (hidden !== null) return refuseReading(exchange, hidden)
-  const named = isRefusal(facts) ? facts : classify(bound, request, viewOfUpload(facts))
+  const named = classifyUpload(facts, given)
   if (hasMore(named)) exchange.evaluation.decision = undefined
   return settle(exchange, named)
+}
+
+function classifyUpload(
+  facts: UploadFacts | Refusal,
+  { bound, request, hidden }: GivenUpload,
+): Classification {
+  if (isRefusal(facts)) return facts
+  return facts.fields === undefined && hidden !== undefined
+    ? hidden
+    : classify(bound, request, viewOfUpload(facts))
 }
 
 function viewOfUpload({ acts, fields }: UploadFacts): BodyView {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Action } from '../../../core/action/action.ts'
 import { decidingKeys, nameSeen, needsBody } from '../../../core/connectors/classify.ts'
 import { connectorOfType } from '../../../core/connectors/registry.ts'
 import { checkUserRows } from '../../../core/connectors/rows/user-rows.ts'
@@ -64,11 +65,16 @@ test.each([
   const { connector, config } = boundOf('codehost', more)
   const request = canonicalise(raw('POST', pushedTo, '/o/r.git/git-receive-pack'))
   if (isRefusal(request)) throw new Error(request.detail)
-  const action = {
-    ...{ type: 'codehost.branch.create', connector: 'codehost', effect: 'write', risk: 'low' },
-    ...{ resource: { provider: 'codehost', target: 'o/r' }, riskHints: {} },
-    ...{ parameters: { sha: 'a'.repeat(40) }, possibleEffects: ['code_execution'] },
-  } as const
+  const action: Action = {
+    type: 'codehost.branch.create',
+    connector: 'codehost',
+    effect: 'write',
+    risk: 'low',
+    resource: { provider: 'codehost', target: 'o/r' },
+    riskHints: {},
+    parameters: { sha: 'a'.repeat(40) },
+    possibleEffects: ['code_execution'],
+  }
   const lookUps = connector.lookUps?.of(action, { request, config }) ?? []
   expect(lookUps.map((lookUp) => lookUp.host)).toEqual([host, host])
   expect(lookUps.map(({ target }) => target.startsWith(`${path}/com`))).toEqual([true, true])

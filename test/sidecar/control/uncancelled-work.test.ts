@@ -119,7 +119,9 @@ describe('a video', () => {
 it('a prediction of a long-running model is listed', async () => {
   const { world, stop, settled } = await start()
   world.upstream.answerWith(json({ name: 'models/veo/operations/op1' }))
-  await world.send(asked('a', { at: 'c', path: '/v1beta/models/veo:predictLongRunning', body: { instances: [] } }))
+  await world.send(
+    asked('a', { at: 'c', path: '/v1beta/models/veo:predictLongRunning', body: { instances: [] } }),
+  )
   stop()
   expect((await settled()).results).toMatchObject([{ kind: 'prediction', id: 'op1', outcome: 'left' }])
 })

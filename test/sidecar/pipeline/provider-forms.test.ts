@@ -146,8 +146,20 @@ describe('a multipart form to a model provider', () => {
       [200, [['model', 'sora-mini']]],
       [403, [['model', 'sora']]],
       [403, []],
-      [400, [['model', 'sora-mini'], ['model', 'sora']]],
-      [400, [['model', 'sora-mini'], ['Model', 'sora']]],
+      [
+        400,
+        [
+          ['model', 'sora-mini'],
+          ['model', 'sora'],
+        ],
+      ],
+      [
+        400,
+        [
+          ['model', 'sora-mini'],
+          ['Model', 'sora'],
+        ],
+      ],
     ] as const)('is decided by its model: %i for %j', async (status, fields) => {
       const world = await start(onlyMini)
       expect((await world.send(video(...(fields as readonly Field[])))).reply.status).toBe(status)

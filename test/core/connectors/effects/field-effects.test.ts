@@ -439,7 +439,7 @@ describe('agent triggers of a Connector', () => {
       const named = nameRequest(boundOf('chat', more), rawOf(request, USUAL_HOST.chat), text)
       if (named.kind !== 'actions') throw new Error(JSON.stringify(named))
       return named.actions.flatMap(
-        ({ possibleEffects: _possible, ...action }) => effectsOf(action) ?? ['unknown'],
+        ({ possibleEffects: _possible, ...action }): readonly string[] => effectsOf(action) ?? ['unknown'],
       )
     }
     const rich = (element: object) => [{ type: 'rich_text', elements: [{ elements: [element] }] }]
