@@ -1,6 +1,7 @@
 import type { Action, Parameters } from '../action/action.ts'
 import type { CanonicalRequest } from '../request/canonical.ts'
 import { withAgentsById } from './codehost/agent-ids.ts'
+import { withCommitOrigin } from './codehost/commit-origin.ts'
 import { DEPRECATED } from './codehost/deprecated.ts'
 import { GIT } from './codehost/git.ts'
 import { GRAPHQL_CATALOGUE, GRAPHQL_KEYS, nameGraphql } from './codehost/graphql/request.ts'
@@ -200,20 +201,10 @@ export const codehost: Connector<'codehost'> = {
     body?.kind === 'head'
       ? nameGitPush(request, body, config)
       : isGraphql(request, config)
-        ? withAgentsById(nameGraphql(request, body, { config, known: known() }))
+        ? withCommitOrigin(withAgentsById(nameGraphql(request, body, { config, known: known() })))
         : isNearGraphql(request, config)
           ? nearMiss()
-          : withPullRequests(
-              withReferences(
-                withPushes(
-                  withLabelList(parseByRows(CLASSIFIER, request, body, config), body),
-                  request,
-                  config,
-                ),
-                body,
-              ),
-              known(),
-            ),
+          : nameRest(request, body, config),
   decidingKeys: (request, config) =>
     isGraphql(request, config)
       ? GRAPHQL_KEYS
@@ -249,6 +240,16 @@ export const codehost: Connector<'codehost'> = {
   identityRead: CODEHOST_IDENTITY,
   toRequest: (spec, config) =>
     executeByRows(restRows(), spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
+}
+
+function nameRest(
+  request: CanonicalRequest,
+  body: BodyView | undefined,
+  config: ConnectorConfig,
+): Classification {
+  const named = withLabelList(parseByRows(CLASSIFIER, request, body, config), body)
+  const ofGit = withCommitOrigin(withReferences(withPushes(named, request, config), body))
+  return withPullRequests(ofGit, known())
 }
 
 /** True for the request that sends a push; false for the discovery request (`info/refs`) that precedes it. */

@@ -9,14 +9,13 @@ import type { Commits } from './codehost/push/pack.ts'
 import type { CredentialCarriers } from './credentials/carriers.ts'
 import type { IdentityRead } from './credentials/identity-reads.ts'
 import type { EventFormat, HeldRequest } from './event-format.ts'
-import type { HeadReader, UploadReader } from './fields/body-readers.ts'
+import type { HeadReader, UploadFacts, UploadReader } from './fields/body-readers.ts'
 import type { HandleReader } from './handles/handle.ts'
 import type { HostedWork } from './hosted-work/table.ts'
 import type { McpTool } from './mcp/tool-effects.ts'
 import type { MessageProtocol } from './message-protocol.ts'
 import type { NameRules } from './names.ts'
 import type { ProviderError } from './provider-error.ts'
-import type { ProviderAct } from './provider-side/kinds.ts'
 import type { Discriminator } from './rows/discriminator.ts'
 
 /**
@@ -40,8 +39,8 @@ export type BodyView =
       readonly fields: ReadonlyArray<readonly [string, string]>
       readonly bytes?: Uint8Array
     }
-  /** `bytes`: the body, if all of it was read. `acts`: acts of the provider that `readUpload` found in the body. */
-  | { readonly kind: 'opaque'; readonly bytes?: Uint8Array; readonly acts?: readonly ProviderAct[] }
+  /** `bytes`: the body, if all of it was read. `acts`, `fields`: what `readUpload` found in the body. */
+  | ({ readonly kind: 'opaque'; readonly bytes?: Uint8Array } & Partial<Pick<UploadFacts, 'acts' | 'fields'>>)
   /** First bytes of a body. `commits`: the commits in these bytes if the body is a push; null if none are needed. */
   | { readonly kind: 'head'; readonly bytes: Uint8Array; readonly commits: Commits | null }
   /**

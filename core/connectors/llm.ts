@@ -1,6 +1,6 @@
 import type { Parameters } from '../action/action.ts'
-import { isRefusal, type RawHeaders } from '../request/canonical.ts'
-import type { AuthScheme, Connector, Row } from './connector.ts'
+import { type CanonicalRequest, isRefusal, type RawHeaders } from '../request/canonical.ts'
+import type { AuthScheme, BodyView, Connector, ConnectorConfig, Row } from './connector.ts'
 import type { CredentialCarriers } from './credentials/carriers.ts'
 import { injectAuth } from './credentials/credentials.ts'
 import { modelIdentity } from './credentials/identity-reads.ts'
@@ -77,6 +77,26 @@ type Provider<Name extends string = string> = {
 }
 
 /**
+ * Returns the form of an upload that the gateway read; undefined for an upload without readable fields (a batch file), and
+ * null for other bodies. A policy that reads the body refuses an upload whose fields are not readable.
+ */
+function formOf(body: BodyView | undefined): BodyView | undefined | null {
+  if (body?.kind !== 'opaque' || body.acts === undefined) return null
+  return body.fields === undefined ? undefined : { kind: 'form', fields: body.fields }
+}
+
+/** Returns the classification by rows of a request, or of an upload by the fields of its form. */
+function rowsOrForm(classifier: RowClassifier) {
+  const ofForms: RowClassifier = { ...classifier, formats: new Set(['json', 'form']) }
+  return (request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig) => {
+    const form = formOf(body)
+    return form === null
+      ? parseByRows(classifier, request, body, config)
+      : parseByRows(ofForms, request, form, config)
+  }
+}
+
+/**
  * Creates the connector type of a language-model provider. Its API uses JSON; a key of the body, or the path, selects
  * streaming.
  */
@@ -102,6 +122,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     },
     resource: modelOf,
   }
+  const nameByRows = rowsOrForm(classifier)
   const find = { ...provider.side.find, ends: [...provider.side.find.ends, ...provider.handles.ends] }
   const handles = tableHandles(provider.handles)
   const uploads = { table: provider.side, find, handlesIn: handles.inMembers }
@@ -113,10 +134,7 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
     parseAction: (request, body, config) => {
       const read = style.read(request, body)
       if (isRefusal(read)) return read
-      // The gateway reads an uploaded form only to find the actions that the provider performs. The fields of the form
-      // do not become parameters, so a policy that uses them refuses the request.
-      const isUpload = read.body?.kind === 'opaque' && read.body.acts !== undefined
-      const named = parseByRows(classifier, read.request, isUpload ? undefined : read.body, config)
+      const named = nameByRows(read.request, read.body, config)
       if (isRefusal(named)) return named
       const isUnread = rowsAreOpaque(classifier, request, config)
       return withProviderActions(provider.side, named, { body: read.body, isUnread, config })

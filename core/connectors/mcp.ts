@@ -7,6 +7,7 @@ import { injectAuth } from './credentials/credentials.ts'
 import { executeAddress } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
 import { MCP_HANDLES } from './handles/mcp.ts'
+import { MCP_WORK } from './hosted-work/mcp.ts'
 import { endsSession, opensStream, type PathKind, pathKind } from './mcp/endpoint-paths.ts'
 import { mcpEventFormat } from './mcp/event-format.ts'
 import { judgeHeaders } from './mcp/headers.ts'
@@ -36,6 +37,7 @@ export const mcp: Connector<'mcp'> = {
     isPost(request, config) || mayHoldMessage(request, config) ? DECIDING : [],
   bodyMayAct: mayHoldMessage,
   handles: MCP_HANDLES,
+  hostedWork: MCP_WORK,
   injectCredentials: (edit, secret, auth) => injectAuth(edit, secret, auth),
   carriers: { headers: [], query: ['token'], bodyFields: [] },
   unboundMembers: UNBOUND,

@@ -124,10 +124,10 @@ const namePattern = z
 const AgentTriggersSpec = z.strictObject({
   accounts: described(
     z.array(namePattern).max(64).default([]),
-    'Accounts that are agents. An agent starts when an issue is assigned to its account or a review is requested from it. `app/` before a name and `[bot]` after a name are ignored.',
+    'Accounts that are agents, for codehost. An agent starts when an issue is assigned to its account or a review is requested from it. `app/` before a name and `[bot]` after a name are ignored.',
     ['acme-agent', 'acme-fixer-*'],
   ),
-  labels: described(z.array(namePattern).max(64).default([]), 'Labels that start an agent.', [
+  labels: described(z.array(namePattern).max(64).default([]), 'Labels that start an agent, for codehost.', [
     'autofix',
     'bot:*',
   ]),
@@ -142,7 +142,7 @@ const AgentTriggersSpec = z.strictObject({
       )
       .max(64)
       .default([]),
-    'Names that start an agent after `@` or `/` in a title, a text or a comment.',
+    'Names that start an agent after `@` or `/` in a title, a text or a comment; for chat the ids or names of users and user groups in messages, such as `U012ABCDEF`.',
     ['acme-agent', 'acme/fixers'],
   ),
 })
@@ -201,7 +201,7 @@ export const CONNECTOR_FIELDS = {
   ),
   agentTriggers: described(
     AgentTriggersSpec.optional(),
-    'For type codehost: accounts, labels and mentions that start agents, in addition to known ones such as `@claude`. A request that contains one of them has the effect class `delegate`. A `*` at the end of a name matches any rest; case is ignored.',
+    'For types codehost and chat: accounts, labels and mentions that start agents; for codehost in addition to known ones such as `@claude`. A request that contains one of them has the effect class `delegate`. A `*` at the end of a name matches any rest; case is ignored.',
     { labels: ['autofix'], mentions: ['acme-agent'] },
   ),
   handles: described(

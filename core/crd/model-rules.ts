@@ -1,6 +1,6 @@
 import type { SpecRule } from './spec-rules.ts'
 
-/** Connector fields that apply only to model providers, MCP servers or code hosts. */
+/** Connector fields that apply only to model providers, MCP servers, code hosts or chats. */
 export type ModelShape = {
   readonly type: string
   readonly webSocketMessages: boolean
@@ -38,9 +38,9 @@ export const MODEL_RULES: ReadonlyArray<SpecRule<ModelShape>> = [
     holds: ({ type, handles }) => handles === undefined || type === 'mcp' || type.startsWith('llm_'),
   },
   {
-    cel: "!has(self.agentTriggers) || self.type == 'codehost'",
+    cel: "!has(self.agentTriggers) || self.type in ['codehost', 'chat']",
     path: ['agentTriggers'],
-    message: 'is for type codehost only; remove the field',
-    holds: ({ type, agentTriggers }) => agentTriggers === undefined || type === 'codehost',
+    message: 'is for types codehost and chat only; remove the field',
+    holds: ({ type, agentTriggers }) => agentTriggers === undefined || type === 'codehost' || type === 'chat',
   },
 ]

@@ -16,7 +16,9 @@ function rowsOf(table: HandleTable): readonly string[] {
   const { paths, fields, gives } = compileHandles(table)
   const kinds = new Set([...[...paths.values()].map(({ kind }) => kind), ...fields.map(({ kind }) => kind)])
   return [...kinds].map((kind) => {
-    const givers = [...gives].filter(([, all]) => all.some((one) => one.kind === kind)).map(([type]) => type)
+    const givers = [...gives]
+      .filter(([, all]) => all.some(({ at }) => at.kind === kind))
+      .map(([type]) => type)
     const places = [...paths].filter(([, row]) => row.kind === kind).map(([segment]) => `…/${segment}/{id}`)
     const own = fields.filter((row) => row.kind === kind)
     const members = own.map(({ parents, name }) => [...parents, name].join('.'))

@@ -8,7 +8,10 @@ const TABLES = [LLM_A_WORK, LLM_B_WORK, LLM_C_WORK, CHAT_WORK]
 
 /** Returns the documentation section about the work at providers that a kill switch cancels. */
 export function hostedWorkSection(): string {
-  const rows = TABLES.flatMap(rowsOf)
+  const rows = [
+    ...TABLES.flatMap(rowsOf),
+    '| `mcp.tools.*` with `task` | `tasks/cancel` at the same address |',
+  ]
   return [
     '## Cancelled by a kill switch',
     ['| Started by | Cancelled with |', '|---|---|', ...rows].join('\n'),

@@ -128,8 +128,10 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((at, key) => memberOf(at, key), value)
 }
 
+/** Returns a member of an object, or the item of a list at the index `key`. */
 function memberOf(value: unknown, key: string): unknown {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (Array.isArray(value)) return /^[0-9]+$/.test(key) ? value[Number(key)] : undefined
+  const isObject = typeof value === 'object' && value !== null
   return isObject && Object.hasOwn(value, key) ? value[key as keyof typeof value] : undefined
 }
 

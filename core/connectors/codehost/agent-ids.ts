@@ -1,4 +1,5 @@
 import type { Action } from '../../action/action.ts'
+import type { EffectClass } from '../../action/effect-class.ts'
 import { isRefusal } from '../../request/canonical.ts'
 import type { LookUpAnswer } from '../binding/look-up.ts'
 import type { Classification } from '../connector.ts'
@@ -8,6 +9,8 @@ import { NODE } from './node-look-up.ts'
 
 /** Name of the look-up that resolves the id of a label or an account. */
 export const AGENT_NAME = 'agent_name'
+
+const EFFECT: EffectClass = 'delegate'
 
 /** Actions of GraphQL mutations whose labels and accounts may start an agent. */
 const ACTIONS: ReadonlySet<string> = new Set([
@@ -30,12 +33,16 @@ export function withAgentsById(named: Classification): Classification {
 
 function withPossibleAgent(action: Action): Action {
   const hasIds = ACTIONS.has(action.type) && idsOf(action).length > 0
-  return hasIds ? { ...action, possibleEffects: ['delegate'] } : action
+  return hasIds ? { ...action, possibleEffects: [EFFECT] } : action
 }
 
 /** Returns the ids that may be those of agents; empty if the action has no possible effect class. */
 export function agentIds(action: Action): readonly unknown[] {
-  return action.possibleEffects === undefined ? [] : idsOf(action)
+  return isOpen(action) ? idsOf(action) : []
+}
+
+function isOpen({ possibleEffects }: Action): boolean {
+  return possibleEffects?.includes(EFFECT) === true
 }
 
 function idsOf({ parameters }: Action): readonly unknown[] {
@@ -52,14 +59,14 @@ export function withAgentNames(
   answers: readonly LookUpAnswer[],
   triggers: AgentTriggers | undefined,
 ): Action {
-  const { possibleEffects, ...rest } = action
-  if (possibleEffects === undefined) return action
+  if (!isOpen(action)) return action
+  const { possibleEffects: _possible, ...rest } = action
   const names = answers.map(({ values }) => (values === null ? undefined : NODE.nameOf(values)))
   const isKnown = names.length > 0 && names.every((name) => typeof name === 'string')
   const isAgent = startsAgent({ labels: names, assignees: names }, triggers)
   if (isKnown && !isAgent) return rest
   const nameReason = isAgent ? REASON.certain : REASON.unanswered
-  return { ...rest, effects: [...(rest.effects ?? []), ...possibleEffects], nameReason }
+  return { ...rest, effects: [...(rest.effects ?? []), EFFECT], nameReason }
 }
 
 const REASON = {

@@ -4,6 +4,7 @@ import type { CanonicalRequest } from '../../request/canonical.ts'
 import type { LookUp, LookUpAnswer, LookUpPlace, LookUps, LookUpValues } from '../binding/look-up.ts'
 import { hasUnknownTarget, idsIn, repositoriesIn, type TargetId } from '../binding/target-by-id.ts'
 import { AGENT_NAME, agentIds, withAgentNames } from './agent-ids.ts'
+import { COMMIT_LOOK_UPS, commitLookUps, withKnownCommit } from './commit-origin.ts'
 import { NODE } from './node-look-up.ts'
 import { PULL_REQUEST_REASON } from './pull-request-number.ts'
 
@@ -40,22 +41,27 @@ const ISSUE: Row = {
 
 /**
  * Look-ups of the code host. Look-ups resolve ids to a repository or an organization, resolve ids of labels and
- * accounts to names, and find out whether an issue number is that of a pull request.
+ * accounts to names, and find out whether an issue number is that of a pull request, and whether a commit is on a branch.
  */
 export const CODEHOST_LOOK_UPS: LookUps = {
   of: (action, place) => [
     ...pullRequest(action, place),
     ...target(action, place),
     ...agentNames(action, place.request),
+    ...commitLookUps(action, place),
   ],
   complete(action, answers, { agentTriggers }) {
     const settled = withPullRequest(action, find(answers, ISSUE))
     if (settled === null) return null
     const names = answers.filter(({ lookUp }) => lookUp.name === AGENT_NAME)
-    const ofTarget = answers.filter(({ lookUp }) => ![ISSUE.name, AGENT_NAME].includes(lookUp.name))
-    return withAgentNames(withTarget(settled, ofTarget), names, agentTriggers)
+    const ofCommit = answers.filter(({ lookUp }) => COMMIT_LOOK_UPS.includes(lookUp.name))
+    const ofTarget = answers.filter(({ lookUp }) => !OTHERS.includes(lookUp.name))
+    return withKnownCommit(withAgentNames(withTarget(settled, ofTarget), names, agentTriggers), ofCommit)
   },
 }
+
+/** Names of the look-ups that do not resolve the target. */
+const OTHERS: readonly string[] = [ISSUE.name, AGENT_NAME, ...COMMIT_LOOK_UPS]
 
 /** Returns the look-ups that resolve the ids of labels and accounts (see `withAgentsById`). */
 function agentNames(action: Action, request: CanonicalRequest): readonly LookUp[] {

@@ -123,7 +123,7 @@ function fresh(
 }
 
 /** Returns the path of the request up to the repository; null if the path has no repository. */
-function repositoryPath({ segments, rawSegments }: CanonicalRequest): string | null {
+export function repositoryPath({ segments, rawSegments }: CanonicalRequest): string | null {
   const at = segments.findIndex((one) => one === 'repos' || one === 'repositories')
   if (at === -1) return null
   const end = at + (segments[at] === 'repos' ? 3 : 2)

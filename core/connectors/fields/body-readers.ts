@@ -1,5 +1,6 @@
 import type { EffectClass } from '../../action/effect-class.ts'
 import type { Refusal } from '../../request/canonical.ts'
+import type { Pairs } from '../../request/headers/repeated-names.ts'
 import type { Sliced } from '../../sliced.ts'
 import type { Commits, PackDepth, PackTools } from '../codehost/push/pack.ts'
 import type { Named } from '../connector.ts'
@@ -28,11 +29,13 @@ export type HeadReader = {
 
 /**
  * Actions that the provider performs because of an upload, and handles (ids of provider resources) that the upload
- * names. `unread`: the gateway could not read the upload, which may name any handle.
+ * names. `unread`: the gateway could not read the upload, which may name any handle. `fields`: the fields of a form that
+ * was read completely.
  */
 export type UploadFacts = {
   readonly acts: readonly ProviderAct[]
   readonly handles: readonly Handle[] | 'unread'
+  readonly fields?: Pairs
 }
 
 export type UploadReader = (bytes: Uint8Array | null, contentType: string) => Sliced<UploadFacts | Refusal>

@@ -2,7 +2,7 @@ import type { HandleTable } from './table.ts'
 
 export const LLM_A_HANDLES: HandleTable = {
   connector: 'llm_a',
-  readForms: ['container_file.create'],
+  readForms: ['container_file.create', 'video.edit', 'video.extend'],
   paths: `
     responses      response      !compact !input_tokens
     files          file
@@ -13,6 +13,13 @@ export const LLM_A_HANDLES: HandleTable = {
     sessions       session
     vector_stores  vector_store
     containers     container
+    videos         video         !characters !edits !extensions
+    characters     character
+    completions    chat
+    jobs           fine_tuning_job
+    evals          eval
+    automations    automation
+    calls          call
   `,
   fields: `
     previous_response_id  response
@@ -30,6 +37,7 @@ export const LLM_A_HANDLES: HandleTable = {
     vector_store_id       vector_store
     vector_store_ids.*    vector_store
     container             container
+    video.id              video
   `,
   gives: `
     response.create         response      id
@@ -47,5 +55,18 @@ export const LLM_A_HANDLES: HandleTable = {
     chatkit_session.create  session       id
     vector_store.create     vector_store  id
     container.create        container     id
+    video.create            video         id
+    video.remix             video         id
+    video.edit              video         id
+    video.extend            video         id
+    video_character.create  character     id
+    # The provider keeps a chat only if the request asks for it.
+    chat.create             chat          id  if=store
+    chat.create_stream      chat          id  if=store
+    finetune.create         fine_tuning_job  id
+    eval.create             eval          id
+    agent_automation.create  automation   id
+    automation_invocation.create  session  session_id
+    realtime_call.create    call          header:location
   `,
 }

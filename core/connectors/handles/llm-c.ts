@@ -10,6 +10,8 @@ export const LLM_C_HANDLES: HandleTable = {
     batches         batch
     interactions    interaction
     cachedContents  cache
+    fileSearchStores  store
+    triggers        trigger
   `,
   fields: `
     fileUri                  file
@@ -23,6 +25,8 @@ export const LLM_C_HANDLES: HandleTable = {
     previous_interaction_id  interaction
     cachedContent            cache
     cached_content           cache
+    fileSearchStoreNames.*     store
+    file_search_store_names.*  store
   `,
   gives: `
     file.upload                file         file.name
@@ -31,5 +35,8 @@ export const LLM_C_HANDLES: HandleTable = {
     interaction.create         interaction  id
     interaction.create_stream  interaction  interaction.id
     cached_content.create      cache        name
+    file_store.create          store        name
+    trigger.create             trigger      id
+    trigger_execution.create   interaction  interaction_id
   `,
 }

@@ -11,7 +11,7 @@ export function tableHandles(table: CompiledHandles): HandleReader {
     inMembers: (found) => inMembers(table, found),
     isUnread: ({ segments }) => table.unreadCalls?.test(segments.slice(-2).join('/')) === true,
     given: (actions, found) => givenPlaces(table, actions, found),
-    read: (_kind, text) => idOf(table, text),
+    read: (_kind, text) => idOf(table, table.hasResourceNames ? text : lastSegment(text)),
   }
 }
 
@@ -87,6 +87,11 @@ function idOf({ hasResourceNames, paths }: CompiledHandles, text: string): strin
   return isNamed && id !== '' ? id : null
 }
 
+/** Returns the id at the end of an address, such as `rtc_1` in `/v1/realtime/calls/rtc_1`. Other ids have no slash. */
+function lastSegment(text: string): string {
+  return text.slice(text.lastIndexOf('/') + 1)
+}
+
 function givenPlaces(
   { gives }: CompiledHandles,
   actions: readonly Action[],
@@ -94,8 +99,12 @@ function givenPlaces(
 ): readonly GivenAt[] {
   let given = NO_PLACES
   for (const { type } of actions) {
-    for (const { kind, path, needs } of gives.get(type) ?? NO_PLACES_OF_TYPE)
-      if (needs === null || found.some((one) => hasMember(one, needs))) given = [...given, { kind, path }]
+    for (const { at, needs, besides } of gives.get(type) ?? NO_PLACES_OF_TYPE) {
+      const isGiven =
+        (needs === null || found.some((one) => hasMember(one, needs))) &&
+        (besides === null || actions.some((other) => besides.includes(other.type)))
+      if (isGiven) given = [...given, at]
+    }
   }
   return given
 }

@@ -1,3 +1,5 @@
+import type { GivenAt } from './handle.ts'
+
 /** Text tables of the places where requests and responses of one provider contain handles (ids of its resources). */
 export type HandleTable = {
   readonly connector: string
@@ -12,8 +14,9 @@ export type HandleTable = {
   readonly fields: string
   /**
    * One line per operation that creates an id: its name without the connector prefix, kind of the id, path of the
-   * member in the response. `if=END` follows if later requests can use the id only if this request has a member whose
-   * path ends with `END`.
+   * member in the response (`header:NAME`: the end of a header field). A condition may follow. `if=END`: later requests
+   * can use the id only if this request has a member whose path ends with `END`. `with=A|B`: the response has the id
+   * only if the request has one of these further actions.
    */
   readonly gives: string
   /** True if ids are resource names (`files/abc`): alone, in a path, or at the end of a URL. */
@@ -29,13 +32,17 @@ export type HandleTable = {
 /** Place of a JSON member of a request. `name`: last key of its path; `parents`: the keys before it. */
 export type Place = { readonly parents: readonly string[]; readonly name: string }
 
+/** A place of a new id in a response. `needs`, `besides`: member or one of the actions that the request must have. */
+export type Giving = {
+  readonly at: GivenAt
+  readonly needs: Place | null
+  readonly besides: readonly string[] | null
+}
+
 export type CompiledHandles = {
   readonly paths: ReadonlyMap<string, { readonly kind: string; readonly words: ReadonlySet<string> }>
   readonly fields: ReadonlyArray<Place & { readonly kind: string }>
-  readonly gives: ReadonlyMap<
-    string,
-    ReadonlyArray<{ readonly kind: string; readonly path: readonly string[]; readonly needs: Place | null }>
-  >
+  readonly gives: ReadonlyMap<string, readonly Giving[]>
   /** Ends of member paths that the scan of a request body searches for. */
   readonly ends: readonly string[]
   readonly hasResourceNames: boolean
@@ -50,9 +57,9 @@ export function compileHandles(table: HandleTable): CompiledHandles {
     return [segment, { kind, words: new Set(literals) }] as const
   })
   const fields = linesOf(table.fields)
-  const gives = linesOf(table.gives).map(([name = '', kind = '', path = '', condition]) => ({
+  const gives = linesOf(table.gives).map(([name = '', kind = '', place = '', condition = '']) => ({
     type: `${table.connector}.${name}`,
-    given: { kind, path: path.split('.'), needs: condition === undefined ? null : neededBy(condition) },
+    given: { at: givenAt(kind, place), ...conditionOf(condition, table.connector) },
   }))
   return {
     paths: new Map(paths),
@@ -77,9 +84,21 @@ function placeOf(end: string): Place {
   return { parents: keys.slice(0, -1), name: keys.at(-1) ?? '' }
 }
 
-function neededBy(condition: string): Place {
-  if (!condition.startsWith('if=')) throw new Error(`handles: no condition "${condition}"`)
-  return placeOf(condition.slice('if='.length))
+const HEADER = 'header:'
+
+function givenAt(kind: string, place: string): GivenAt {
+  return place.startsWith(HEADER)
+    ? { kind, header: place.slice(HEADER.length) }
+    : { kind, path: place.split('.') }
+}
+
+function conditionOf(text: string, connector: string): Pick<Giving, 'needs' | 'besides'> {
+  const [name, value = ''] = text.split('=')
+  if (name === 'if') return { needs: placeOf(value), besides: null }
+  if (name === 'with')
+    return { needs: null, besides: value.split('|').map((action) => `${connector}.${action}`) }
+  if (text !== '') throw new Error(`handles: no condition "${text}"`)
+  return { needs: null, besides: null }
 }
 
 function linesOf(text: string): readonly (readonly string[])[] {

@@ -17,7 +17,10 @@ export const LLM_A_WORK: WorkTable = {
     realtime_call    POST  realtime   realtime/calls/{id}/hangup
     eval_run         POST  evals      evals/{eval_id}/runs/{id}/cancel
     fine_tuning_job  POST  fine_tuning  fine_tuning/jobs/{id}/cancel
+    vector_store_batch  POST  vector_stores  vector_stores/{vector_store_id}/file_batches/{id}/cancel
     batch            POST  batches    batches/{id}/cancel
+    # DELETE /v1/videos/{id} is for completed and failed videos.
+    video            -
   `,
   starts: `
     response.create          response         hosted_agent.run  id=id
@@ -37,7 +40,12 @@ export const LLM_A_WORK: WorkTable = {
     eval_run.create          eval_run         -                 id=id  eval_id=segment:evals
     finetune.create          fine_tuning_job  -                 id=id
     finetune.resume          fine_tuning_job  -                 id=segment:jobs
+    vector_store_batch.create  vector_store_batch  -            id=id  vector_store_id=segment:vector_stores
     batch.create             batch            -                 id=id
+    video.create             video            -                 id=id
+    video.remix              video            -                 id=id
+    video.edit               video            -                 id=id
+    video.extend             video            -                 id=id
   `,
   ends: `
     response.cancel          response
@@ -59,6 +67,11 @@ export const LLM_A_WORK: WorkTable = {
     finetune.cancel          fine_tuning_job
     finetune.pause           fine_tuning_job
     finetune.get             fine_tuning_job  succeeded,failed,cancelled
+    vector_store_batch.cancel  vector_store_batch
+    vector_store_batch.get   vector_store_batch  completed,failed,cancelled
+    video.get                video            completed,failed
+    video.download           video
+    video.delete             video
     batch.cancel             batch
     batch.get                batch            completed,failed,cancelled,expired
   `,

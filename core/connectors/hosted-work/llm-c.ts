@@ -9,7 +9,9 @@ export const LLM_C_WORK: WorkTable = {
   kinds: `
     interaction  POST  interactions|triggers  interactions/{id}/cancel
     trigger      PATCH  triggers       triggers/{id}
+    tuning       POST  tunedModels    tunedModels/{tuned_model}/operations/{id}:cancel
     batch        POST  models|batches  batches/{id}:cancel
+    prediction   -
   `,
   starts: `
     interaction.create         interaction  hosted_agent.run  id=id
@@ -17,6 +19,8 @@ export const LLM_C_WORK: WorkTable = {
     trigger.create             trigger      -                 id=id
     trigger.update             trigger      -                 id=segment:triggers
     trigger_execution.create   interaction  -                 id=interaction_id
+    tuned_model.create         tuning       -                 id=name  tuned_model=metadata.tunedModel
+    prediction.start           prediction   -                 id=name
     batch.create               batch        -                 id=name
     batch.create_embeddings    batch        -                 id=name
   `,
@@ -25,6 +29,7 @@ export const LLM_C_WORK: WorkTable = {
     interaction.delete  interaction
     interaction.get     interaction  completed,failed,cancelled,incomplete
     trigger.delete      trigger
+    tuned_model_operation.cancel  tuning
     batch.cancel        batch
     batch.delete        batch
   `,

@@ -1,7 +1,7 @@
 import type { Action } from '../../action/action.ts'
 import type { CanonicalRequest, RawHeaders } from '../../request/canonical.ts'
 import { headerValue } from '../../request/headers/headers.ts'
-import type { HostedWork, WorkKind, WorkStart } from './table.ts'
+import type { CancelOperation, HostedWork, WorkKind, WorkStart } from './table.ts'
 
 /** Work that a provider performs after its response, with the data for the request that cancels the work. */
 export type StartedWork = {
@@ -37,9 +37,9 @@ const ID = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,255}$/
  * its response.
  */
 export function startOf(work: HostedWork, actions: readonly Action[]): WorkStart | null {
-  for (const { type } of actions) {
-    const start = work.starts.get(type)
-    if (start === undefined) continue
+  for (const action of actions) {
+    const start = work.starts.get(action.type) ?? work.startedBy?.(action) ?? null
+    if (start === null) continue
     const isStarted = start.beside === null || actions.some((other) => other.type === start.beside)
     if (isStarted) return start
   }
@@ -75,16 +75,27 @@ export function startedWork(
 export function cancelRequest({ kind, ids, at, headers }: StartedWork): CancelRequest | null {
   const { cancel } = kind
   if (cancel === null) return null
-  const anchor = at.segments.findIndex((segment) => cancel.anchors.includes(segment))
-  if (anchor === -1) return null
-  const before = at.segments.slice(0, anchor).map(encodeURIComponent)
+  const path = pathOf(cancel, at.segments, ids)
+  if (path === null) return null
   const body = cancel.body === undefined ? undefined : filled(JSON.stringify(cancel.body), ids)
   return {
     method: cancel.method,
-    target: `/${[...before, filled(cancel.path, ids)].join('/')}`,
+    target: path,
     headers: body === undefined ? headers : [...headers, 'content-type', 'application/json'],
     body,
   }
+}
+
+function pathOf(
+  { anchors, path }: CancelOperation,
+  segments: readonly string[],
+  ids: StartedWork['ids'],
+): string | null {
+  if (anchors.length === 0) return `/${segments.map(encodeURIComponent).join('/')}`
+  const anchor = segments.findIndex((segment) => anchors.includes(segment))
+  if (anchor === -1) return null
+  const before = segments.slice(0, anchor).map(encodeURIComponent)
+  return `/${[...before, filled(path, ids)].join('/')}`
 }
 
 /** Replaces each `{name}` in a path or body template by the id of this name. Ids need no escapes (see `ID`). */

@@ -1,3 +1,5 @@
+import type { Action } from '../../action/action.ts'
+
 /** Work that one provider continues after its response, as text tables. */
 export type WorkTable = {
   readonly connector: string
@@ -29,10 +31,11 @@ export type WorkTable = {
    * select the account.
    */
   readonly headers?: readonly string[]
-  /** Root member of a JSON response that means a failure although the status is 2xx. */
+  /** Path of a member of a JSON response that means a failure although the status is 2xx. */
   readonly errorMember?: string
 }
 
+/** Without `anchors`, the cancelling request has the path of the starting request. */
 export type CancelOperation = {
   readonly method: string
   readonly anchors: readonly string[]
@@ -63,7 +66,13 @@ export type WorkEnd = { readonly kind: string; readonly states: readonly string[
 export type HostedWork = {
   /** Operations that start work, by action type. */
   readonly starts: ReadonlyMap<string, WorkStart>
+  /** Returns the work that an action starts which `starts` does not list. */
+  readonly startedBy?: (action: Action) => WorkStart | null
   readonly ends: ReadonlyMap<string, WorkEnd>
+  /** Path of the member of a response with the state of the work. Default: `status`. */
+  readonly statusPath?: readonly string[]
+  /** True (the default) if the work ends when the stream of events ends in which it started. */
+  readonly endsWithStream?: boolean
   readonly headers: readonly string[]
   readonly errorMember: string | null
 }

@@ -121,8 +121,13 @@ function nameCall(params: unknown, config: ConnectorConfig): Action | Refusal {
   if (wrong !== null) return wrong
   const risk = toolRisk(name)
   const effect: Effect = risk === 'low' ? 'read' : 'write'
-  const given = params['arguments']
-  const parameters = given === undefined ? { name } : { name, arguments: given }
+  const { arguments: given, task } = params
+  const parameters = {
+    name,
+    ...(given === undefined ? {} : { arguments: given }),
+    // The server continues the call as a task after its response.
+    ...(task === undefined ? {} : { task }),
+  }
   const effects = declaredToolEffects(config.mcpTools, name)
   return act({ type: toolType(name), effect, risk, target: name, parameters, effects }, config)
 }
@@ -134,7 +139,9 @@ function nameRpc({ type, method, params }: Rpc, config: ConnectorConfig): Action
   const effect: Effect = isRead ? 'read' : 'write'
   const given = isRecord(params) ? params : {}
   const subject = subjectOf(given)
-  const parameters = { method, ...subject, ...argumentsOf(given) }
+  const { taskId } = given
+  const ofTask = typeof taskId === 'string' ? { taskId } : {}
+  const parameters = { method, ...subject, ...ofTask, ...argumentsOf(given) }
   const effects = SENDS.has(method) && sendsData(given) ? (['egress'] as const) : undefined
   return act({ type, effect, risk: 'low', target: subject.uri ?? subject.name, parameters, effects }, config)
 }

@@ -1,5 +1,6 @@
 import { boundaryOf, partContent, partHead, readParts } from '../../request/body/multipart.ts'
 import { isRefusal, type Refusal, refusal } from '../../request/canonical.ts'
+import type { Pairs } from '../../request/headers/repeated-names.ts'
 import { scanJson } from '../../request/json/json-scan.ts'
 import { FIND_BOUNDS } from '../../request/json/member-finder.ts'
 import type { Sliced } from '../../sliced.ts'
@@ -24,16 +25,29 @@ export function* readForm(
   if (isRefusal(boundary)) return boundary
   const parts = readParts(bytes, boundary)
   if (isRefusal(parts)) return parts
+  const fields: (readonly [string, string])[] = []
   for (const part of parts) {
-    if (RECODED.test(partHead(bytes, part))) return recoded()
-    const json = fieldAsJson(part.name, partContent(bytes, part))
-    const scan = yield* scanJson(json, { keep: [], find: rules.find })
+    const head = partHead(bytes, part)
+    if (RECODED.test(head)) return recoded()
+    const content = partContent(bytes, part)
+    const scan = yield* scanJson(fieldAsJson(part.name, content), { keep: [], find: rules.find })
     if (isRefusal(scan)) return scan
     findings.add(scan.found)
+    fields.push(...fieldOf(part.name, head, content))
     yield
   }
-  return findings.facts()
+  return { ...findings.facts(), fields }
 }
+
+/** Returns the field in a part of a form; empty for a file. */
+function fieldOf(name: string, head: string, content: Uint8Array): Pairs {
+  const isFile = FILE.test(head) && content.length > MAX_TEXT_FILE
+  return isFile ? [] : [[name, TEXT.decode(content)]]
+}
+
+/** Matches the head of a part that is a file. Some servers accept a short file in place of a field. */
+const FILE = /;\s*filename\*?=/i
+const MAX_TEXT_FILE = 4_096
 
 /**
  * Reads the handles in the fields of a form that uploads a file. Parts with a file name are files and are skipped. If
@@ -50,7 +64,7 @@ export function* readFileForm(
   const findings = new UploadFindings(rules)
   for (const part of parts) {
     const head = partHead(bytes, part)
-    if (/;\s*filename\*?=/i.test(head)) continue
+    if (FILE.test(head)) continue
     if (RECODED.test(head)) return recoded()
     const scan = yield* scanJson(fieldAsJson(part.name, partContent(bytes, part)), {
       keep: [],

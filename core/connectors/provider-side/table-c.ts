@@ -23,7 +23,8 @@ export const LLM_C_PROVIDER_SIDE: ProviderTable = {
     ...['message.generate', 'message.count_tokens', 'text.generate', 'text.count_tokens'],
     ...['text.embed', 'text.embed_many', 'cached_content.create'],
   ],
-  ownFile: /^(?:https:\/\/generativelanguage\.googleapis\.com\/v1(?:alpha|beta)?\/)?files\/[a-z0-9-]+$/,
+  ownFile:
+    /^(?:https:\/\/generativelanguage\.googleapis\.com\/v1(?:alpha|beta)?\/)?files\/[a-z0-9-]+(?::download(?:\?alt=media)?)?$/,
   tools: `
     function                  caller
     function_declarations     -

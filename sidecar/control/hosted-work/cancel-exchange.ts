@@ -88,14 +88,21 @@ function refusalOf(body: Buffer): string {
   return text.slice(0, MAX_DETAIL)
 }
 
-function memberOf(body: Buffer, member: string): string | null {
+/** Returns the text at a path (`error.message`) of a JSON response, or of the last event of a response that is a stream. */
+function memberOf(body: Buffer, path: string): string | null {
+  const text = body.toString('utf8')
+  const events = text.match(/^data: ?\{.*$/gm)
+  const json = events === null ? text : (events.at(-1) ?? '').slice('data:'.length)
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'))
-    const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, member)
-    const text = isObject ? value[member as keyof typeof value] : null
-    return typeof text === 'string' ? text : null
+    const value = path.split('.').reduce(memberAt, JSON.parse(json))
+    return typeof value === 'string' ? value : null
   } catch (error) {
     if (error instanceof SyntaxError) return null
     throw error
   }
+}
+
+function memberAt(value: unknown, key: string): unknown {
+  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+  return isObject ? value[key as keyof typeof value] : undefined
 }

@@ -51,7 +51,8 @@ export function withPolicies(exchange: Governed, wrong: Refusal): Refusal {
 export function tooLongToHold({ decision }: Decided, limit: number): Refusal {
   const rule = decision.decisive === undefined ? decision.permissionPattern : ruleLabel(decision.decisive)
   const by = rule === null ? '' : ` (${rule})`
-  const textOf = (what: string) => `${what} may have a body of at most ${sizeText(limit)}.`
+  const textOf = (what: string) =>
+    `${what} may have a body of at most ${sizeText(limit)}. Send several smaller requests, or ask an administrator for a rule that decides this action without an approval.`
   const detail = textOf(`A request that requires approval${by}`)
   return { ...refusal('body_too_large', detail), brief: textOf('A request that requires approval') }
 }

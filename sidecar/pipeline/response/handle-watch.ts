@@ -32,6 +32,8 @@ export function watchMessages(exchange: Journaled, handles: HandlePort): void {
   }
 }
 
+type PlaceReader = { readonly kind: string; readonly body: MemberReader }
+
 type Deps = {
   readonly handles: HandlePort
   readonly reader: HandleReader
@@ -45,17 +47,14 @@ class HandleWatch implements ResponseStage {
   readonly readsBody: boolean
   readonly #exchange: Journaled
   readonly #deps: Deps
-  readonly #kinds: readonly string[]
-  readonly #paths: readonly (readonly string[])[]
-  #body: MemberReader | null = null
+  readonly #places: readonly Extract<GivenAt, { readonly path: unknown }>[]
+  #readers: readonly PlaceReader[] = []
 
   constructor(exchange: Journaled, deps: Deps) {
     this.#exchange = exchange
     this.#deps = deps
-    const members = deps.places.flatMap((place) => ('path' in place ? [place] : []))
-    this.#kinds = members.map(({ kind }) => kind)
-    this.#paths = members.map(({ path }) => path)
-    this.readsBody = members.length > 0
+    this.#places = deps.places.flatMap((place) => ('path' in place ? [place] : []))
+    this.readsBody = this.#places.length > 0
   }
 
   head(status: number, headers: RawHeaders): void {
@@ -64,20 +63,21 @@ class HandleWatch implements ResponseStage {
       const value = 'header' in place ? headerValue(headers, place.header) : undefined
       if (value !== undefined) this.#given(place.kind, value)
     }
-    if (this.readsBody) this.#body = createAnswerReader(this.#paths, isEvents(headers))
+    // Each place has a reader, because the events of a stream may contain the ids one by one.
+    this.#readers = this.#places.map(({ kind, path }) => ({
+      kind,
+      body: createAnswerReader([path], isEvents(headers)),
+    }))
   }
 
   data(chunk: Uint8Array): void {
-    if (this.#body === null) return
-    const { found } = this.#body
-    const known = found.size
-    const isWanted = this.#body.push(chunk)
-    if (this.#body.found.size > known) this.#note(this.#body.found)
-    if (!isWanted) this.#body = null
-  }
-
-  #note(found: ReadonlyMap<number, string>): void {
-    for (const [at, text] of found) this.#given(this.#kinds[at] ?? '', text)
+    if (this.#readers.length === 0) return
+    this.#readers = this.#readers.filter(({ kind, body }) => {
+      const isWanted = body.push(chunk)
+      const text = body.found.get(0)
+      if (text !== undefined) this.#given(kind, text)
+      return isWanted && text === undefined
+    })
   }
 
   #given(kind: string, text: string): void {

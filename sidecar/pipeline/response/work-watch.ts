@@ -94,7 +94,8 @@ class StartWatch implements WorkWatch {
     this.#isStream = isEvents(headers)
     const { errorMember } = this.#work
     const paths = this.#members.map(({ path }) => path)
-    this.#body = createAnswerReader(errorMember === null ? paths : [...paths, [errorMember]], this.#isStream)
+    const all = errorMember === null ? paths : [...paths, errorMember.split('.')]
+    this.#body = createAnswerReader(all, this.#isStream)
   }
 
   data(chunk: Uint8Array): void {
@@ -108,11 +109,11 @@ class StartWatch implements WorkWatch {
   }
 
   /**
-   * Called when the response has ended. Reports the end of the work for an event stream, because the stream lasts as
-   * long as the work.
+   * Called when the response has ended. Reports the end of the work for an event stream that lasts as long as the work.
    */
   end(): void {
-    if (this.#isStream && this.#id !== null) this.#notes.isEnded([this.#id])
+    if (this.#isStream && this.#id !== null && this.#work.endsWithStream !== false)
+      this.#notes.isEnded([this.#id])
   }
 
   over(isCut: boolean): void {
@@ -142,21 +143,22 @@ function segmentAfter({ segments }: CanonicalRequest, name: string): string | un
 class EndWatch implements WorkWatch {
   readonly readsBody = true
   readonly #end: WorkEnd
-  readonly #errorMember: string | null
+  /** Member of the response that shows the result: the state of the work, or a failure. Null if there is none. */
+  readonly #member: readonly string[] | null
   readonly #isEnded: () => void
   #body: MemberReader | null = null
   #isOk = false
 
-  constructor(end: WorkEnd, { errorMember }: HostedWork, isEnded: () => void) {
+  constructor(end: WorkEnd, { errorMember, statusPath = ['status'] }: HostedWork, isEnded: () => void) {
     this.#end = end
-    this.#errorMember = errorMember
+    this.#member = end.states === null ? (errorMember?.split('.') ?? null) : statusPath
     this.#isEnded = isEnded
   }
 
   head(status: number, headers: RawHeaders): void {
     this.#isOk = isSuccess(status)
-    const member = this.#end.states === null ? this.#errorMember : 'status'
-    if (this.#isOk && member !== null) this.#body = createAnswerReader([[member]], isEvents(headers))
+    if (this.#isOk && this.#member !== null)
+      this.#body = createAnswerReader([this.#member], isEvents(headers))
   }
 
   data(chunk: Uint8Array): void {

@@ -4,9 +4,8 @@ import { judgeImpersonation } from '../../../core/connectors/credentials/imperso
 import type { HeadReader, UploadReader } from '../../../core/connectors/fields/body-readers.ts'
 import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { judgedActions } from '../../../core/decision/decide.ts'
-import { isPlainJson, judgeLabel, parseBody } from '../../../core/request/body/body.ts'
+import { judgeLabel, parseBody } from '../../../core/request/body/body.ts'
 import { type CanonicalRequest, isRefusal, type Refusal } from '../../../core/request/canonical.ts'
-import { headerValue } from '../../../core/request/headers/headers.ts'
 import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import { areAskedFor, hasReadableBody, judgeHiddenFacts, needsTrees } from '../body/body-facts.ts'
 import { type BodyReader, hasArrived } from '../body/body-reader.ts'
@@ -26,6 +25,7 @@ import {
   isSettledByBody,
   type ProvisionalClassification,
 } from '../classification/provisional-classification.ts'
+import { classifyUpload, uploadReaderOf, uploadType } from '../classification/upload-classification.ts'
 import type { Pacer } from '../pacer.ts'
 import { type Classified, type Governed, setActions, setDecision } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
@@ -65,6 +65,8 @@ type Given = {
   readonly deps: ClassifyDeps
   /** Classification by the request line; set when the body is read although the line classifies the request. */
   readonly provisional?: ProvisionalClassification
+  /** Refusal of an upload without readable fields; set if a policy needs facts of the body. */
+  readonly hidden?: Refusal
 }
 
 function name(exchange: Governed, given: Given): Result | Promise<Result> {
@@ -91,20 +93,20 @@ function classifyByBody(
   const isAsked =
     !exchange.body.isEmpty && areAskedFor(cachedDecisionsFor(provisional, exchange).questions, exchange)
   if (isAsked && hasReadableBody(exchange)) return readAndClassify(exchange, given)
-  // When a policy needs facts of the body but the body has no readable format, the request is refused.
   const hidden = isAsked ? judgeHiddenFacts(exchange) : null
-  if (hidden !== null) return refuseReading(exchange, hidden)
+  if (hidden !== null) return nameByForm(exchange, given, hidden)
   if (!isSettledBy(provisional, exchange, ports)) return readAndClassify(exchange, given)
   return nameByScan(setActions(exchange, provisional.named, provisional), provisional, given)
 }
 
 /**
- * Returns the reader of an uploaded file. Returns null for JSON: providers reject JSON in place of a file, and policies
- * read a JSON body as JSON.
+ * Classifies by the fields of a form. Refuses the request (`hidden`) if the gateway reads no form for this operation,
+ * because a policy needs facts of the body.
  */
-function uploadReader(exchange: Governed, { bound, request }: Given): UploadReader | null {
-  const hasFile = !exchange.body.isEmpty && !isPlainJson(request.body)
-  return hasFile ? (bound.connector.readUpload?.(request, bound.config) ?? null) : null
+function nameByForm(exchange: Governed, given: Given, hidden: Refusal): Result | Promise<Result> {
+  const upload = uploadReaderOf(exchange)
+  if (upload === null) return refuseReading(exchange, hidden)
+  return nameByUpload(exchange, { ...given, hidden }, upload)
 }
 
 /**
@@ -116,7 +118,7 @@ function nameByScan(
   provisional: ProvisionalClassification,
   given: Given,
 ): Result | Promise<Result> {
-  const upload = uploadReader(exchange, given)
+  const upload = uploadReaderOf(exchange)
   if (upload !== null) {
     const isSent = mayBeSent(exchange, provisional, given.deps.ports)
     return isSent ? nameByUpload(exchange, given, upload) : exchange
@@ -247,18 +249,16 @@ function viewBody(
     : scanBody(exchange, bytes, { keep, pacer: deps.pacer })
 }
 
-/** Classifies a file upload by the requests that the file contains. */
+/** Classifies a file upload by the requests that the file contains, or a form by its fields. */
 async function nameByUpload(exchange: Governed, given: Given, read: UploadReader): Promise<Result> {
-  const { bound, request, deps } = given
+  const { request, deps } = given
   const limit = LIMITS.modelBodyBytes
   const isLong = (request.body.length ?? 0) > limit
   const bytes = isLong ? null : await deps.reader.read(exchange, limit)
   if (bytes === null && !isLong) return refuseReading(exchange, tooLong(exchange, limit))
-  const type =
-    request.body.encoding === undefined ? headerValue(request.rawHeaders, 'content-type') : undefined
-  const facts = await deps.pacer.run(exchange, read(bytes, type ?? ''))
+  const facts = await deps.pacer.run(exchange, read(bytes, uploadType(request)))
   exchange.evaluation.uploadedHandles = isRefusal(facts) ? [] : facts.handles
-  const named = isRefusal(facts) ? facts : classify(bound, request, { kind: 'opaque', acts: facts.acts })
+  const named = classifyUpload(exchange, facts, given.hidden)
   if (hasMore(named)) exchange.evaluation.decision = undefined
   return settle(exchange, named)
 }

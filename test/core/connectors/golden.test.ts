@@ -21,7 +21,7 @@ function observe(golden: GoldenCase): Record<string, unknown> {
   if (named.kind === 'candidates') return { candidates: types, possible, effects }
   const [first] = certain
   if (certain.length !== 1 || first === undefined) {
-    const details = certain.map((action) => ({
+    const details = known.map((action) => ({
       target: canonicalTarget(action.connector, action.resource) ?? null,
       ...effectDetails(action),
     }))

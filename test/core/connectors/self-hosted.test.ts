@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Action } from '../../../core/action/action.ts'
 import { decidingKeys, nameSeen, needsBody } from '../../../core/connectors/classify.ts'
 import { connectorOfType } from '../../../core/connectors/registry.ts'
 import { checkUserRows } from '../../../core/connectors/rows/user-rows.ts'
@@ -53,6 +54,30 @@ describe('a self-hosted code host', () => {
     expect(typeOf('codehost', root, 'DELETE', 'code.test', '/repos/o/r')).toBe('codehost.repo.delete')
     expect(typeOf('codehost', root, 'POST', 'code.test', '/o/r/git-receive-pack')).toBe('codehost.git.push')
   })
+})
+
+test.each([
+  [{}, 'github.com', 'api.github.com', '/repos/o/r'],
+  [{ baseUrl: 'https://ghe.test/api/v3' }, 'ghe.test', 'ghe.test', '/api/v3/repos/o/r'],
+  [{ domains: ['ghe.test'] }, 'ghe.test', 'ghe.test', '/api/v3/repos/o/r'],
+  [{ baseUrl: 'https://api.git.test', domains: ['git.test'] }, 'git.test', 'api.git.test', '/repos/o/r'],
+])('a look-up for a push goes to the REST API of the server: %o', (more, pushedTo, host, path) => {
+  const { connector, config } = boundOf('codehost', more)
+  const request = canonicalise(raw('POST', pushedTo, '/o/r.git/git-receive-pack'))
+  if (isRefusal(request)) throw new Error(request.detail)
+  const action: Action = {
+    type: 'codehost.branch.create',
+    connector: 'codehost',
+    effect: 'write',
+    risk: 'low',
+    resource: { provider: 'codehost', target: 'o/r' },
+    riskHints: {},
+    parameters: { sha: 'a'.repeat(40) },
+    possibleEffects: ['code_execution'],
+  }
+  const lookUps = connector.lookUps?.of(action, { request, config }) ?? []
+  expect(lookUps.map((lookUp) => lookUp.host)).toEqual([host, host])
+  expect(lookUps.map(({ target }) => target.startsWith(`${path}/com`))).toEqual([true, true])
 })
 
 test('a model provider below a path is the same provider, with the version or without', () => {

@@ -235,7 +235,7 @@ describe.skipIf(assets === null)(`the custom resources on a real API server (${K
       { type: 'mcp', domains: ['a'], mcp: { tools: [{ name: 'a*b', effects: ['delete'] }] } },
       'spec.mcp.tools[0].name',
     ],
-    ['Connector', { type: 'chat', agentTriggers: {} }, 'spec.agentTriggers'],
+    ['Connector', { type: 'payments', agentTriggers: {} }, 'spec.agentTriggers'],
     ['Connector', { type: 'codehost', agentTriggers: { labels: ['a*b'] } }, 'spec.agentTriggers.labels[0]'],
     [
       'Connector',

@@ -116,6 +116,18 @@ const CANCELLED: readonly Row[] = [
     json({ id: 'int_1', status: 'in_progress' }),
     'POST /v1beta/interactions/int_1/cancel',
   ],
+  [
+    'files that a vector store reads',
+    { at: 'a', path: '/v1/vector_stores/vs_1/file_batches', body: { file_ids: [] } },
+    json({ id: 'vsfb_1', vector_store_id: 'vs_1', status: 'in_progress' }),
+    'POST /v1/vector_stores/vs_1/file_batches/vsfb_1/cancel',
+  ],
+  [
+    'the tuning of a model',
+    { at: 'c', path: '/v1beta/tunedModels', body: { baseModel: 'models/m' } },
+    json({ name: 'tunedModels/t1/operations/op1', metadata: { tunedModel: 'tunedModels/t1' } }),
+    'POST /v1beta/tunedModels/t1/operations/op1:cancel',
+  ],
   SCHEDULED,
 ]
 

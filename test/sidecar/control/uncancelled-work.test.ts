@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { WorkKind } from '../../../core/connectors/hosted-work/table.ts'
 import { testExchange } from '../pipeline/test-exchange.ts'
-import { asked, BACKGROUND, endWorlds, HOSTS, json, SCHEDULED, start } from './hosted-work-world.ts'
+import { type Ask, asked, BACKGROUND, endWorlds, HOSTS, json, SCHEDULED, start } from './hosted-work-world.ts'
 
 afterEach(endWorlds)
 
@@ -89,4 +89,39 @@ describe('what cannot be cancelled is listed', () => {
     world.state.kill = []
     expect(cancellations.report()).toMatchObject({ pending: 0, results: [] })
   })
+})
+
+describe('a video', () => {
+  const VIDEO: Ask = { at: 'a', path: '/v1/videos', body: { model: 'sora', prompt: 'x' } }
+  const REMIX: Ask = { at: 'a', path: '/v1/videos/video_0/remix', body: { prompt: 'x' } }
+
+  it.each([VIDEO, REMIX])('that is being made is listed, because it cannot be cancelled', async (request) => {
+    const { world, stop, settled } = await start()
+    world.upstream.answerWith(json({ id: 'video_1', status: 'queued' }))
+    expect((await world.send(asked('a', request))).reply.status).toBe(200)
+    stop()
+    expect((await settled()).results).toMatchObject([
+      { kind: 'video', id: 'video_1', outcome: 'left', detail: expect.stringContaining('no operation') },
+    ])
+    expect(world.upstream.seen).toHaveLength(1)
+  })
+
+  it('that was seen as made is not listed', async () => {
+    const { world } = await start()
+    world.upstream.answerWith(json({ id: 'video_1', status: 'queued' }))
+    await world.send(asked('a', VIDEO))
+    world.upstream.answerWith(json({ id: 'video_1', status: 'completed' }))
+    await world.send(asked('a', { at: 'a', method: 'GET', path: '/v1/videos/video_1' }))
+    expect(world.hostedWork.size).toBe(0)
+  })
+})
+
+it('a prediction of a long-running model is listed', async () => {
+  const { world, stop, settled } = await start()
+  world.upstream.answerWith(json({ name: 'models/veo/operations/op1' }))
+  await world.send(
+    asked('a', { at: 'c', path: '/v1beta/models/veo:predictLongRunning', body: { instances: [] } }),
+  )
+  stop()
+  expect((await settled()).results).toMatchObject([{ kind: 'prediction', id: 'op1', outcome: 'left' }])
 })

@@ -27,8 +27,11 @@ const WITH_MCP: Rules = {
   permissions: [...(STARTER.permissions ?? []), ['mcp.*', 'allow']],
 }
 
-/** Every channel belongs to the own organization alone, so that no request is stopped for its channel. */
-const INTERNAL = replyJson({ ok: true, channel: { is_ext_shared: false } })
+/**
+ * Every channel belongs to the own organization alone, and every commit is on the default branch, so that no request is
+ * stopped for its channel or its commit.
+ */
+const INTERNAL = replyJson({ ok: true, channel: { is_ext_shared: false }, status: 'behind' })
 
 /** The card, if there is one, and the record name the actions with target and effect. */
 function expectNamed({ holds: [card], records: [record] }: World, one: GoldenCase): void {
@@ -137,7 +140,7 @@ describe('under the rules of the first start', () => {
         '/repos/acme/site/issues',
         { title: 'Mail to dev@example.com fails', body: 'see /docs/claude.md' },
       ],
-      ['api.github.com', '/repos/acme/site/git/refs', { ref: 'refs/heads/x', sha: 'aa' }],
+      ['api.github.com', '/repos/acme/site/git/refs', { ref: 'refs/heads/x', sha: 'a'.repeat(40) }],
       ['slack.com', '/api/chat.postMessage', { channel: 'C1', text: 'done' }],
     ] as const) {
       const world = await start(STARTER)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { effectsText } from '../../../core/action/effects-text.ts'
 import { type GitObject, idOf, packOf, pushBody } from '../../support/git-pack.ts'
+import { replyJson } from '../../support/recorder.ts'
 import { expectRefused, JSON_BODY, LIST, MERGE, start } from './pipeline-world.ts'
 
 const OF_CODEHOST = { connector_type: 'codehost' } as const
@@ -55,13 +56,14 @@ describe('a push with a workflow in its pack', () => {
   }
   const plain = { ...push, body: pushBody([{ ...update, before: NONE, after: OLD }], packOf([])) }
 
-  it('is held by a permission for code execution, and a push without files is not', async () => {
+  it('is held by a permission for code execution, and a push of a known commit is not', async () => {
     const world = await start({
       permissions: [
         ['codehost.*', 'allow'],
         ['effect:code_execution', 'require_approval', '*', OF_CODEHOST],
       ],
     })
+    world.upstream.answerLookUpsWith(replyJson({ status: 'behind' }))
     await world.send(push)
     expect(world.holds[0]).toMatchObject({ effects: ['code_execution'] })
     await world.send(plain)

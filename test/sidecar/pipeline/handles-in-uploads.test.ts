@@ -67,6 +67,11 @@ describe('the id of a file of another agent is refused in an upload', () => {
       JSON_BODY,
     ],
     ['in a form by its path', '/v1/videos', form(['name="input_reference[file_id]"', 'file_1'])],
+    [
+      'beside a file of a video',
+      '/v1/videos/edits',
+      form(['name="prompt"', 'x'], ['name="video[file_id]"', 'file_1']),
+    ],
     ['in JSON of a form', '/v1/videos', form(['name="input_reference"', '{"file_id":"file_1"}'])],
   ])('%s', async (_where, target, body, headers = FORM) => {
     const world = await start(rules())

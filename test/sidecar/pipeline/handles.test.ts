@@ -1,70 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import type { ConnectorEntry } from '../../../core/wire/gateway/sync.ts'
-import type { Answer } from '../../support/recorder.ts'
-import { JSON_BODY, start } from './pipeline-world.ts'
-import type { TestExchangeInput } from './test-exchange.ts'
-import type { Rules, World } from './test-world.ts'
-
-const AGENTS = [
-  { id: 'agent_a', name: 'a' },
-  { id: 'agent_b', name: 'b' },
-]
-
-function rules(over: Partial<ConnectorEntry> = {}, gateway: Rules['gateway'] = {}): Rules {
-  return {
-    agents: AGENTS,
-    connectors: [
-      { type: 'llm_a', name: 'openai', ...over },
-      { type: 'llm_b', name: 'anthropic', ...over },
-      { type: 'llm_c', name: 'gemini', ...over },
-      { type: 'mcp', name: 'tools', domains: ['mcp.example'], ...over },
-      { type: 'mcp', name: 'others', domains: ['other.example'], ...over },
-    ],
-    permissions: ['llm_a.*', 'llm_b.*', 'llm_c.*', 'mcp.*', 'llm_a.file.*'].map((name) => [name, 'allow']),
-    gateway: { egress: { unmatchedHosts: 'tunnel', allowedHosts: [], tcp: [] }, ...gateway },
-  }
-}
-
-const HOSTS = {
-  a: 'api.openai.com',
-  b: 'api.anthropic.com',
-  c: 'generativelanguage.googleapis.com',
-  mcp: 'mcp.example',
-  other: 'other.example',
-}
-
-type Ask = {
-  readonly at: keyof typeof HOSTS
-  readonly method?: string
-  readonly path: string
-  readonly body?: object
-  readonly headers?: readonly string[]
-}
-
-function asked(agent: string, { at, method = 'POST', path, body, headers = [] }: Ask): TestExchangeInput {
-  return {
-    ...{ method, host: HOSTS[at], target: path, credentials: { kind: 'port', agent } },
-    headers: body === undefined ? headers : [...JSON_BODY, ...headers],
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }
-}
-
-const json =
-  (value: object, headers: Record<string, string> = {}): Answer =>
-  (_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json', ...headers })
-    response.end(JSON.stringify(value))
-  }
-
-const events =
-  (value: object): Answer =>
-  (_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(`event: x\ndata: ${JSON.stringify(value)}\n\ndata: [DONE]\n\n`)
-  }
-
-/** Gives something to agent a: the request and the answer. */
-type Given = readonly [what: string, request: Ask, answer: Answer, uses: readonly Ask[]]
+import {
+  type Ask,
+  asked,
+  events,
+  expectOwned,
+  type Given,
+  give,
+  json,
+  lastRecord,
+  refusalOf,
+  rules,
+} from './handles-world.ts'
+import { start } from './pipeline-world.ts'
 
 const MODEL = { model: 'm', input: 'x' }
 const MESSAGE = { model: 'm', max_tokens: 1, messages: [] }
@@ -190,32 +137,13 @@ const GIVEN: readonly Given[] = [
   ],
 ]
 
-async function give(world: World, [, request, answer]: Given): Promise<void> {
-  world.upstream.answerWith(answer)
-  expect((await world.send(asked('a', request))).reply.status).toBe(200)
-  world.upstream.answerWith(json({}))
-}
-
-/** A refused message of MCP is answered as an error of JSON-RPC. */
-const refusalOf = ({ at, body }: Ask) => (at === 'mcp' && body !== undefined ? 200 : 403)
-const lastRecord = (world: World) => world.records.at(-1)
-
 describe('a handle that a provider gave to one agent', () => {
   it.each(GIVEN)('%s is refused to another one, and passes for its own', async (...given) => {
     const world = await start(rules())
     await give(world, given)
     expect(lastRecord(world)?.given).toHaveLength(1)
     expect(JSON.stringify(world.records)).not.toMatch(/"(resp|thread|conv|batch|vs|sesn|int)_1"/)
-    for (const use of given[3]) {
-      const seen = world.upstream.seen.length
-      const { reply } = await world.send(asked('b', use))
-      expect([use.path, reply.status]).toEqual([use.path, refusalOf(use)])
-      expect(reply.text()).toContain('that another agent created')
-      expect(world.upstream.seen).toHaveLength(seen)
-      expect(lastRecord(world)).toMatchObject({ agent: 'b', decision: 'DENY', handle: 'foreign' })
-      expect((await world.send(asked('a', use))).reply.status).toBe(200)
-      expect(lastRecord(world)).toMatchObject({ agent: 'a', decision: 'ALLOW' })
-    }
+    await expectOwned(world, given[3])
   })
 
   it.each(GIVEN)('%s passes for every agent with handles: shared', async (...given) => {

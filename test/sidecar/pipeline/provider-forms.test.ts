@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { expectRefused, JSON_BODY, start } from './pipeline-world.ts'
+import { STARTER } from './starter-rules.ts'
 import type { TestExchangeInput } from './test-exchange.ts'
 import type { Rules } from './test-world.ts'
 
@@ -9,6 +10,7 @@ const RULES: Rules = {
 }
 const FORM = ['Content-Type', 'multipart/form-data; boundary=xyz']
 const SERVER = { type: 'mcp', server_label: 'x', server_url: 'https://attacker.example/mcp' }
+const FILE = '; filename="a.jpg"'
 const SDP = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\n'
 
 type Field = readonly [name: string, content: string | Buffer, head?: string]
@@ -116,6 +118,63 @@ describe('a multipart form to a model provider', () => {
     const world = await start(hosted)
     expect((await world.send(send(target, body, headers))).reply.status).toBe(200)
     expect(world.upstream.seen[0]?.body).toEqual(Buffer.from(body))
+  })
+
+  describe('of a video, whose model a rule may read', () => {
+    const video = (...more: readonly Field[]) => send('/v1/videos', form(['prompt', 'x'], ...more))
+    const onlyMini: Rules = {
+      ...RULES,
+      policies: [
+        {
+          document: {
+            scope: { actions: ['llm_a.video.create'] },
+            rules: [{ name: 'r', conditions: ['parameters.model != "sora-mini"'], decision: 'deny' }],
+          },
+        },
+      ],
+    }
+
+    it('passes under the rules of the first start, byte for byte', async () => {
+      const world = await start(STARTER)
+      const request = video(['model', 'sora'], ['input_reference', Buffer.from([0xff, 0xd8]), FILE])
+      expect((await world.send(request)).reply.status).toBe(200)
+      expect(world.upstream.seen[0]?.body).toEqual(request.body)
+      expect(world.records).toMatchObject([{ action_type: 'llm_a.video.create' }])
+    })
+
+    it.each([
+      [200, [['model', 'sora-mini']]],
+      [403, [['model', 'sora']]],
+      [403, []],
+      [
+        400,
+        [
+          ['model', 'sora-mini'],
+          ['model', 'sora'],
+        ],
+      ],
+      [
+        400,
+        [
+          ['model', 'sora-mini'],
+          ['Model', 'sora'],
+        ],
+      ],
+    ] as const)('is decided by its model: %i for %j', async (status, fields) => {
+      const world = await start(onlyMini)
+      expect((await world.send(video(...(fields as readonly Field[])))).reply.status).toBe(status)
+      expect(world.upstream.seen).toHaveLength(status === 200 ? 1 : 0)
+      expect(world.records).toHaveLength(1)
+    })
+
+    it('is refused where the model is in a body that the gateway does not read', async () => {
+      const world = await start(onlyMini)
+      const long = send('/v1/videos', form(['model', 'sora-mini'], ['x', Buffer.alloc(32 * 1024 * 1024)]))
+      expect((await world.send(long)).reply.status).toBe(415)
+      const sdp = send('/v1/videos', SDP, ['Content-Type', 'application/sdp'])
+      expect((await world.send(sdp)).reply.status).toBe(415)
+      expect(world.upstream.seen).toEqual([])
+    })
   })
 
   it('is held with the words that its body is declared opaque', async () => {

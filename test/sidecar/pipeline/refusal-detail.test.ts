@@ -81,6 +81,9 @@ test('a body that is too large to hold is refused without the rule that holds it
   expect([full.status, brief.status]).toEqual([413, 413])
   expect(brief.json()['message']).toMatch(/^A request that requires approval may have a body of at most /)
   expect(JSON.stringify(brief.json())).not.toContain('codehost.pr')
+  const remedy =
+    'Send several smaller requests, or ask an administrator for a rule that decides this action without an approval.'
+  for (const { json } of [full, brief]) expect(json()['message']).toContain(remedy)
   expect(world.upstream.seen).toEqual([])
 })
 

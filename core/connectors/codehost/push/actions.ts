@@ -5,12 +5,13 @@ import type { Sliced } from '../../../sliced.ts'
 import type { BodyView, CatalogueRow, Classification, ConnectorConfig, Named } from '../../connector.ts'
 import type { HeadReader } from '../../fields/body-readers.ts'
 import { effectOfMethod, namedAction } from '../../named-action.ts'
+import { withPossibleExecution } from '../commit-origin.ts'
 import { REFERENCE_ROWS, withReferenceActions } from '../references.ts'
 import { isNothing, type PushCommand, readPushHead, scanCommands } from './commands.ts'
 import { newProof, notFastForward, type PushProof } from './fast-forward.ts'
 import { FORCE_PUSH } from './force-push.ts'
 import { type Commits, type PackDepth, type PackTools, readCommits } from './pack.ts'
-import { workflowReason } from './trees.ts'
+import { isInPack, type PackTrees, workflowReason } from './trees.ts'
 
 /**
  * Maximum number of bytes that the gateway reads from a push: its commands, then its commits, which git sends first.
@@ -104,10 +105,21 @@ export function namePush(body: Head, push: Action, config: ConnectorConfig): Cla
   const reason = trees === null ? null : workflowReason(trees, tips)
   const actions = head.commands.flatMap((command) => {
     const action = actionOf(command, proof, { push, config })
-    const isSent = reason !== null && !isNothing(command.after)
-    return withReferenceActions(isSent ? withWorkflows(action, reason) : action)
+    return withReferenceActions(withEffects(action, command, { trees, reason }))
   })
   return { kind: 'actions', actions }
+}
+
+type SentTrees = { readonly trees: PackTrees | null; readonly reason: string | null }
+
+/**
+ * Adds `code_execution` to a command that may bring workflows (`reason`). A command that moves a reference to a commit
+ * that the pack lacks has it as a possible class, because the commit may be that of a fork.
+ */
+function withEffects(action: Action, { after }: PushCommand, { trees, reason }: SentTrees): Action {
+  if (trees === null || isNothing(after)) return action
+  if (reason !== null) return withWorkflows(action, reason)
+  return isInPack(after, trees) ? action : withPossibleExecution(action)
 }
 
 function withWorkflows(action: Action, reason: string): Action {

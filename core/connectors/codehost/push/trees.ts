@@ -60,10 +60,15 @@ export function workflowReason(trees: PackTrees, tips: readonly string[]): strin
     if (found !== null) return sentence(`commit ${short(commit)} ${found}`)
   }
   if (trees.isWhole) return null
-  const hidden = tips.find((tip) => !trees.roots.has(peeled(tip, trees)))
+  const hidden = tips.find((tip) => !isInPack(tip, trees))
   return hidden === undefined
     ? null
     : sentence(`the gateway did not read the object ${short(hidden)} of the push`)
+}
+
+/** Reports whether the pack has the commit that a reference is moved to. */
+export function isInPack(tip: string, trees: PackTrees): boolean {
+  return trees.roots.has(peeled(tip, trees))
 }
 
 /** Returns the reason why a root tree has, or may have, a folder of workflows; null if it has none. */

@@ -1,6 +1,7 @@
 import type { Action, Parameters } from '../../../action/action.ts'
 import { fold, matchesPattern, parsePattern } from '../../../action/pattern.ts'
 import { isRecord } from '../../fields/fields.ts'
+import { MESSAGES, STREAMS, TEXTS, textOf } from './chat.ts'
 import { type FieldRule, valuesOf } from './field-rule.ts'
 
 /**
@@ -96,6 +97,26 @@ function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRu
   ]
 }
 
+/**
+ * Returns the rule for chat messages. No account of a chat is known to be an agent, because ids of apps and of people
+ * have the same form.
+ */
+function chatRule(isCalledIn: Matchers['isCalledIn']): FieldRule {
+  return {
+    actions: [...MESSAGES, ...STREAMS],
+    effects: ['delegate'],
+    reason: 'The text mentions an agent (`<@U0AGENT>`).',
+    applies: (parameters) => TEXTS.some((name) => isCalledIn(withPlainMentions(textOf(parameters[name])))),
+  }
+}
+
+/**
+ * Writes each mention as `@ID`: `<!subteam^ID>` of a user group, and members `user_id` and `usergroup_id` of rich text.
+ */
+function withPlainMentions(text: string): string {
+  return text.replaceAll(/!subteam\^|"user(?:group)?_id"\s*:\s*"/g, ' @')
+}
+
 /** Returns the texts of the comments of a review. */
 function bodiesOf(comments: unknown): readonly unknown[] {
   return valuesOf(comments).map((comment) => (isRecord(comment) ? comment['body'] : comment))
@@ -112,11 +133,13 @@ function rulesOf(triggers: AgentTriggers): readonly FieldRule[] {
   if (known !== undefined) return known
   const isAccount = anyOf(triggers.accounts)
   const mention = mentionOf(triggers.mentions)
-  const rules = rulesBy({
+  const isCalledIn = (text: string) => mention?.test(text) === true
+  const ofCodehost = rulesBy({
     isAccount: (name) => isAccount(name) || isAccount(withoutAppMarks(name)),
     isLabel: anyOf(triggers.labels),
-    isCalledIn: (text) => mention?.test(text) === true,
+    isCalledIn,
   })
+  const rules = [...ofCodehost, chatRule(isCalledIn)]
   compiled.set(triggers, rules)
   return rules
 }

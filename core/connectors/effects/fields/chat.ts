@@ -1,10 +1,10 @@
 import { type FieldRule, has, valuesOf } from './field-rule.ts'
 
-const MESSAGES = [
+export const MESSAGES = [
   ...['message.post', 'message.post_ephemeral', 'message.post_me', 'message.schedule', 'message.update'],
   'message.unfurl',
 ]
-const STREAMS = ['message.start_stream', 'message.append_stream', 'message.stop_stream']
+export const STREAMS = ['message.start_stream', 'message.append_stream', 'message.stop_stream']
 /** Actions that send content to the members of a channel. */
 export const CHANNEL_WRITES = [
   ...MESSAGES,
@@ -18,7 +18,7 @@ const LINK = /https?:/i
 const BARE_LINK = /[a-z0-9-]\.[a-z]{2}/i
 const FETCHED = /"?(image_url|thumb_url|video_url|author_icon|footer_icon|icon_url|thumbnail_url)\b/
 
-const TEXTS = ['text', 'markdown_text', 'blocks', 'attachments', 'chunks']
+export const TEXTS = ['text', 'markdown_text', 'blocks', 'attachments', 'chunks'] as const
 
 export const CHAT_FIELDS: readonly FieldRule[] = [
   {
@@ -53,9 +53,17 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
     // The look-up of `external-channels.ts` decides whether the class applies; no parameter determines it.
     applies: () => false,
   },
+  {
+    actions: [...MESSAGES, ...STREAMS],
+    effects: ['delegate'],
+    reason: 'The text mentions a user or a user group of `agentTriggers.mentions` of the Connector.',
+    // `agent-triggers.ts` applies the patterns of the Connector; by default, no account is known to be an agent.
+    applies: () => false,
+  },
 ]
 
-function textOf(value: unknown): string {
+/** Returns the text of a message parameter, structured values as JSON. */
+export function textOf(value: unknown): string {
   return valuesOf(value)
     .map((one) => (typeof one === 'string' ? withoutEscapes(one) : JSON.stringify(one)))
     .join('\n')

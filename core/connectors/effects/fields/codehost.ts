@@ -37,6 +37,14 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
     applies: ({ fileChanges }) => changedPaths(fileChanges).some(isWorkflow),
   },
   {
+    actions: ['branch.create', 'git.push', 'git.force_push', 'graphql.createLinkedBranch'],
+    effects: ['code_execution'],
+    reason:
+      'The commit was on the server before, and no look-up has shown that it is on a branch of the repository (`sha`, `oid`): it may come from a fork.',
+    // The look-up of `commit-origin.ts` decides whether the class applies; no parameter determines it.
+    applies: () => false,
+  },
+  {
     actions: ISSUES,
     effects: ['delegate'],
     reason: '`agent_assignment` is given.',

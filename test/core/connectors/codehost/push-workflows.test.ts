@@ -161,12 +161,18 @@ describe('a push whose pack is read for its trees', () => {
     ])
   })
 
-  test('has no class where it brings nothing: a branch or a tag of a commit that the server has', () => {
+  test('may run code where it brings nothing: a branch or a tag of a commit that the server has', () => {
     const moves = [{ before: NOTHING, after: OLD, ref: 'refs/heads/new' }]
-    expect(pushed(moves, packOf([])).map(effectsOf)).toEqual([[]])
+    const [branch] = pushed(moves, packOf([]))
+    expect([branch?.effects, branch?.possibleEffects]).toEqual([undefined, ['code_execution']])
+    // Objects that do not belong to the commit exclude nothing.
+    const unrelated = commit(safe)
+    const [other] = pushed(moves, packOf([unrelated, safe]))
+    expect([other?.effects, other?.possibleEffects]).toEqual([undefined, ['code_execution']])
     const tag: GitObject = { type: 'tag', data: Buffer.from(`object ${OLD}\ntype commit\ntag v1\n\nm`) }
     const tagged = pushed([{ before: NOTHING, after: idOf(tag), ref: 'refs/tags/v1' }], packOf([tag]))
-    expect(tagged.map(effectsOf)).toEqual([[], ['publish']])
+    expect(tagged.map(effectsOf)).toEqual([['code_execution'], ['publish']])
+    expect(tagged[0]?.effects).toBeUndefined()
   })
 
   test('counts as a possible change of workflows beyond the budget, and where the pack is truncated', () => {

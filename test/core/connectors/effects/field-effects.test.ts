@@ -427,4 +427,45 @@ describe('agent triggers of a Connector', () => {
   test('a long text of beginnings of mentions is searched in one pass', () => {
     expect(effects(COMMENTS, { body: '@'.repeat(2_000_000) + '/acme'.repeat(400_000) })).toEqual([])
   })
+
+  describe('on a chat', () => {
+    const ofChat = {
+      agentTriggers: { accounts: [], labels: [], mentions: ['U0AGENT', 'S0FIXERS', 'acme-bot'] },
+    }
+    const inChat = (method: string, body: object, more: Partial<ConnectorEntry> = ofChat) => {
+      const text = JSON.stringify(body)
+      const headers = [['Content-Type', 'application/json']] as const
+      const request = { method: 'POST', target: `/api/${method}`, headers, body: text }
+      const named = nameRequest(boundOf('chat', more), rawOf(request, USUAL_HOST.chat), text)
+      if (named.kind !== 'actions') throw new Error(JSON.stringify(named))
+      return named.actions.flatMap(
+        ({ possibleEffects: _possible, ...action }): readonly string[] => effectsOf(action) ?? ['unknown'],
+      )
+    }
+    const rich = (element: object) => [{ type: 'rich_text', elements: [{ elements: [element] }] }]
+
+    test.each<[string, object]>([
+      ['chat.postMessage', { channel: 'C1', text: 'Fix it, <@U0AGENT>.' }],
+      ['chat.postMessage', { channel: 'C1', text: '<@U0AGENT|bot> fix it' }],
+      ['chat.postMessage', { channel: 'C1', text: '@acme-bot fix it', link_names: true }],
+      ['chat.postMessage', { channel: 'C1', markdown_text: 'Ask <!subteam^S0FIXERS>.' }],
+      ['chat.postMessage', { channel: 'C1', blocks: rich({ type: 'user', user_id: 'U0AGENT' }) }],
+      ['chat.postMessage', { channel: 'C1', blocks: rich({ type: 'usergroup', usergroup_id: 'S0FIXERS' }) }],
+      ['chat.postMessage', { channel: 'C1', attachments: JSON.stringify([{ text: '<\\u0040U0AGENT>' }]) }],
+      ['chat.update', { channel: 'C1', ts: '1', text: '<@u0agent>' }],
+      ['chat.scheduleMessage', { channel: 'C1', text: '<@U0AGENT>', post_at: 1 }],
+      ['chat.startStream', { channel: 'C1', chunks: [{ type: 'markdown_text', text: '<@U0AGENT>' }] }],
+    ])('a message that mentions the account or group is delegate: %s %j', (method, body) => {
+      expect(inChat(method, body)).toEqual(['delegate'])
+      expect(inChat(method, body, {})).toEqual([])
+    })
+
+    test.each<[string, object]>([
+      ['chat.postMessage', { channel: 'C1', text: '<@U0AGENT2> and <@U0ADA>' }],
+      ['chat.postMessage', { channel: 'C1', text: 'U0AGENT, acme-bot, me@acme-bot' }],
+      ['reactions.add', { channel: 'C1', timestamp: '1', name: '<@U0AGENT>' }],
+    ])('nothing else is: %s %j', (method, body) => {
+      expect(inChat(method, body)).toEqual([])
+    })
+  })
 })

@@ -27,6 +27,6 @@ test.each(TABLES)(
     const names = new Set((connectorOfType(connector).catalogue ?? []).map(({ type }) => type))
     expect([...gives.keys()].filter((type) => !names.has(type))).toEqual([])
     const named = new Set([...[...paths.values()].map(({ kind }) => kind), ...fields.map(({ kind }) => kind)])
-    expect([...gives.values()].flat().filter(({ kind }) => !named.has(kind))).toEqual([])
+    expect([...gives.values()].flat().filter(({ at }) => !named.has(at.kind))).toEqual([])
   },
 )
