@@ -160,13 +160,13 @@ const BROKEN = 'the traffic capture of sidecars is broken, so traffic of their a
  * Returns the `BypassPossible` condition. The reason is that of the widest possible bypass; the message names all
  * possible bypasses.
  */
-function possible({ interception, inbound }: GatewaySpec, facts: GatewayFacts): Verdict {
-  const { changingUser, unknownUser, vsock, admittingInbound } = facts.pods
+function possible({ interception, inbound, agents }: GatewaySpec, facts: GatewayFacts): Verdict {
+  const { changingUser, unknownUser, admittingInbound } = facts.pods
   const admitting = inbound === 'deny' ? [...admittingInbound] : []
   const open: readonly Bypass[] = [
     ...proxiedBypasses(interception, facts),
     [unknownUser > 0, 'ImageUserUnknown', UNKNOWN_USER],
-    [vsock > 0, 'VsockAdmitted', VSOCK],
+    vsockBypass(agents?.seccompProfile, facts),
     [admitting.length > 0, 'PodsAdmitInbound', `${ADMITTING_INBOUND}: ${some(admitting)}`],
     [changingUser > 0, 'PodsChangeUser', CHANGING_USER],
   ]
@@ -178,6 +178,23 @@ function possible({ interception, inbound }: GatewaySpec, facts: GatewayFacts): 
 }
 
 type Bypass = readonly [isOpen: boolean, reason: ConditionReason<'BypassPossible'>, text: string]
+
+/**
+ * Returns the bypass of pods that may open AF_VSOCK sockets: all pods whose seccomp profile is not the one of the Gateway.
+ * The operator cannot read the content of other profiles.
+ */
+function vsockBypass(
+  profile: string | undefined,
+  { pods: { governed, seccompProfiles } }: GatewayFacts,
+): Bypass {
+  if (profile === undefined) return [governed > 0, 'VsockAdmitted', VSOCK]
+  const closed = seccompProfiles.get(profile) ?? 0
+  return [
+    closed < governed,
+    'VsockAdmitted',
+    `vsock: pods do not have the seccomp profile ${profile} of spec.agents.seccompProfile, so they may open AF_VSOCK sockets, which reach the hypervisor of the node; restart them`,
+  ]
+}
 
 /**
  * Returns the possible bypasses of pods with `interception: proxyEnv`. Such pods may be older than the spec.
