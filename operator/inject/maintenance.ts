@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { ChaperoneError } from '../../core/errors.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import type { AdmissionDeps } from '../cluster/cluster-operator.ts'
 import { createGuard } from '../guard/guard.ts'
@@ -74,7 +73,7 @@ export function createMaintenance(
   /** Rejects when the admission policies could not be applied, or the caches are not filled yet. */
   async function pass(): Promise<void> {
     if (!caches.Gateway.isSynced() || !namespaces.isSynced() || !runtimes.isSynced())
-      throw new ChaperoneError('unavailable', { detail: 'the caches of the operator are not filled yet' })
+      throw new Error('the caches of the operator are not filled yet')
     isDue = true
     running ??= writeAll()
     await running
