@@ -243,7 +243,7 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     await eventually('condition gone', () => pod.fake.statuses.at(-1)?.conditions?.length === 0 || null)
   })
 
-  test('a socket that another process opened as the user of the proxy is reported', async () => {
+  test('short-lived sockets that another process opens as the user of the proxy are reported', async () => {
     await using pod = await startGovernedPod()
     await eventually('ready', async () => ((await pod.health('/ready')).status === 200 ? true : null))
     const seen = () => pod.fake.statuses.flatMap(({ conditions = [] }) => conditions)
@@ -251,9 +251,10 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     const end = join(tmpdir(), `chaperone-end-${randomUUID()}`)
     const open = [
       'import os,socket,time',
-      's=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)',
-      's.bind(("",5000))',
-      `while not os.path.exists("${end}"): time.sleep(.1)`,
+      // Like a program with a new connection for each request, none of which lasts from one search to the next.
+      `while not os.path.exists("${end}"):`,
+      '  s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)',
+      '  s.bind(("",5000)); time.sleep(.4); s.close()',
     ].join('\n')
     const opened = pod.network.exec(['/usr/bin/python3', '-c', open], { uid: PROXY_UID, timeoutMs: 80_000 })
     try {
