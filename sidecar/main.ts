@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { fatalMessage } from '../core/fatal-message.ts'
+import { resourceFields } from '../core/resource-attributes.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { openLogOutput } from './process/log-output.ts'
@@ -14,7 +15,8 @@ async function main(): Promise<void> {
   // Without a handler, Node opens its inspector on SIGUSR1. The agent of a pod could connect to the inspector, because
   // the agent shares the loopback interface.
   process.on('SIGUSR1', () => undefined)
-  const log = pino({ level: config.logLevel, base: { component: 'gateway' } }, output.stream)
+  const fields = { base: { component: 'gateway' }, ...resourceFields(process.env) }
+  const log = pino({ level: config.logLevel, ...fields }, output.stream)
   let gateway: Gateway | null = null
   closeOnStopRequest(async () => {
     // `gateway` is null before the gateway serves. No request is pending then, and the journal and the lock tolerate an

@@ -161,6 +161,9 @@ function environment({ gateway, interception, agent, options }: SidecarFacts): C
     variable('DATA_DIR', data.path),
     variable('JOURNAL_MAX_BYTES', String(JOURNAL_MAX_BYTES)),
     variable('LOG_LEVEL', options.logLevel),
+    ...(options.resourceAttributes == null
+      ? []
+      : [variable(PROXY_ENV.resourceAttributes, options.resourceAttributes)]),
     ...Object.entries(RUNTIME_ENV).map(([name, value]) => variable(name, value)),
   ]
 }

@@ -194,6 +194,7 @@ function settingsOf(
       }
     },
     logLevel: injection.logLevel,
+    resourceAttributes: injection.resourceAttributes,
   }
 }
 
