@@ -12,11 +12,10 @@ const output = openLogOutput()
 async function main(): Promise<void> {
   process.report.excludeEnv = true // A diagnostic report of Node would contain secrets of the environment.
   const config = readConfig(process.env)
-  // Without a handler, Node opens its inspector on SIGUSR1. The agent of a pod could connect to the inspector, because
-  // the agent shares the loopback interface.
+  // Without a handler, Node opens its inspector on SIGUSR1, on the loopback interface that the agent of a pod shares.
   process.on('SIGUSR1', () => undefined)
-  const fields = { base: { component: 'gateway' }, ...resourceFields(process.env) }
-  const log = pino({ level: config.logLevel, ...fields }, output.stream)
+  const fields = { level: config.logLevel, base: { component: 'gateway' }, ...resourceFields(process.env) }
+  const log = pino(fields, output.stream)
   let gateway: Gateway | null = null
   closeOnStopRequest(async () => {
     // `gateway` is null before the gateway serves. No request is pending then, and the journal and the lock tolerate an
