@@ -31,7 +31,7 @@ export const CONFIG_VARIABLES = {
   HTTPS_PROXY: {
     fallback: 'none',
     meaning:
-      'HTTP proxy for calls to https addresses of the identity provider, chat, webhooks and `RECORD_EXPORT_URL`; never for the API server, the database or loopback. The proxy resolves the host names, so the control plane does not check their addresses: the proxy must refuse internal addresses itself',
+      'HTTP proxy for calls to https addresses of the identity provider, chat, webhooks, push services of browsers, token endpoints of Connectors and `RECORD_EXPORT_URL`; never for SMTP, the API server, the database or loopback. The proxy resolves the host names, so the control plane does not check their addresses: the proxy must refuse internal addresses itself',
   },
   HTTP_PROXY: { fallback: 'none', meaning: 'HTTP proxy for the same calls to http addresses' },
   NO_PROXY: {

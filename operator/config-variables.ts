@@ -20,7 +20,7 @@ export const CONFIG_VARIABLES = {
   OTEL_RESOURCE_ATTRIBUTES: {
     fallback: 'none',
     meaning:
-      'Resource attributes of OpenTelemetry, as percent-encoded `key=value,...`. Every log line has them in the field `resource`. A value that cannot be parsed is ignored',
+      'Resource attributes of OpenTelemetry, as percent-encoded `key=value,...`. Every log line has them in the field `resource`, and sidecars get them too. A value that cannot be parsed is ignored',
   },
   LOG_LEVEL: {
     fallback: '`info`',

@@ -63,6 +63,11 @@ export const CONFIG_VARIABLES = {
     meaning:
       'Least severe level that is logged: `fatal`, `error`, `warn`, `info`, `debug` or `trace`; `silent` logs nothing',
   },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    fallback: 'none; the injector sets the value of the operator',
+    meaning:
+      'Resource attributes of OpenTelemetry, as percent-encoded `key=value,...`. Every log line has them in the field `resource`. A value that cannot be parsed is ignored',
+  },
   CAPTURE_SOCKET: {
     fallback: 'none; `chaperone up` sets it',
     meaning: 'Unix socket on which the gateway accepts connections of `chaperone run --capture`',

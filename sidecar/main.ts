@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { pino } from 'pino'
 import { fatalMessage } from '../core/fatal-message.ts'
+import { resourceFields } from '../core/resource-attributes.ts'
 import { readConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { openLogOutput } from './process/log-output.ts'
@@ -11,10 +12,10 @@ const output = openLogOutput()
 async function main(): Promise<void> {
   process.report.excludeEnv = true // A diagnostic report of Node would contain secrets of the environment.
   const config = readConfig(process.env)
-  // Without a handler, Node opens its inspector on SIGUSR1. The agent of a pod could connect to the inspector, because
-  // the agent shares the loopback interface.
+  // Without a handler, Node opens its inspector on SIGUSR1, on the loopback interface that the agent of a pod shares.
   process.on('SIGUSR1', () => undefined)
-  const log = pino({ level: config.logLevel, base: { component: 'gateway' } }, output.stream)
+  const fields = { level: config.logLevel, base: { component: 'gateway' }, ...resourceFields(process.env) }
+  const log = pino(fields, output.stream)
   let gateway: Gateway | null = null
   closeOnStopRequest(async () => {
     // `gateway` is null before the gateway serves. No request is pending then, and the journal and the lock tolerate an

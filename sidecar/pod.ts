@@ -1,7 +1,7 @@
-import { chmod, readFile, rm } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { isOpaque } from '../core/capture/host-names.ts'
 import { POD_PORTS } from '../core/capture/pod-contract.ts'
-import { searchDomains } from '../core/capture/search-names.ts'
+import { clusterSearchDomains } from '../core/capture/search-names.ts'
 import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { CertificateReply } from '../core/wire/gateway/certificate.ts'
@@ -62,8 +62,6 @@ export type Pod = {
 /** `BypassDetected/ProxyUser` adds the cause: another process runs as the user of the proxy. */
 export type PodCondition = 'BypassDetected' | 'BypassDetected/ProxyUser'
 
-/** Resolver settings that the containers of the pod share. The gateway reads only the search domains. */
-const RESOLV_CONF = '/etc/resolv.conf'
 /**
  * Longest wait for a certificate signed by the control plane, in milliseconds. Afterwards the agent trusts only the
  * root of the pod.
@@ -150,7 +148,7 @@ async function openCapture(deps: PodDeps, probe: Probe): Promise<() => Promise<v
   const pool = createAddressPool()
   const unowned = createUnownedNames({
     ...deps.listener,
-    domains: searchDomains(await readFile(RESOLV_CONF, 'utf8').catch(() => '')),
+    domains: clusterSearchDomains(deps.config.pod.namespace, deps.config.dns.clusterDomain),
     isUnowned: (name) => ownerOf(deps.snapshot(), name) === 'unknown',
     monotonicMs: deps.monotonicMs,
   })

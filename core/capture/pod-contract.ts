@@ -154,6 +154,8 @@ export const PROXY_ENV = {
   trustDir: 'TRUST_DIR',
   /** Path of a PEM file with certificate authorities to add to the bundle; absent if there are none. */
   extraCaFile: 'EXTRA_CA_FILE',
+  /** Resource attributes of OpenTelemetry, which every log line has; absent if there are none. */
+  resourceAttributes: 'OTEL_RESOURCE_ATTRIBUTES',
 } as const
 
 /**

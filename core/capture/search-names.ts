@@ -11,6 +11,15 @@ export function searchDomains(resolvConf: string): readonly string[] {
 }
 
 /**
+ * Returns the search domains that the kubelet gives the pods of a namespace with cluster DNS. Settings of the pod have no
+ * effect: its author could choose a domain that hides DNS look-ups from the records.
+ */
+export function clusterSearchDomains(namespace: string, clusterDomain: string): readonly string[] {
+  const domain = clusterDomain.toLowerCase().replace(/^\.+|\.+$/g, '')
+  return [`${namespace}.svc.${domain}`, `svc.${domain}`, domain]
+}
+
+/**
  * Returns the name that the client looked up, without a search domain that its resolver appended. For example, with
  * `ndots:5` a pod queries `api.example.com.team.svc.cluster.local` and two more names before `api.example.com`. The
  * name stays unchanged if only a single label would remain.

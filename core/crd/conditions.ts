@@ -89,7 +89,7 @@ export const CONDITIONS = {
     ImageUserUnknown:
       'some governed pods have containers without a numeric runAsUser, so the image chooses the user, which may be the user of the sidecar',
     VsockAdmitted:
-      'some governed pods have the default seccomp profile, which in older container runtimes allows AF_VSOCK sockets to the hypervisor of the node',
+      'some governed pods do not have the seccomp profile of spec.agents.seccompProfile, so they may open AF_VSOCK sockets to the hypervisor of the node; the default profile of older container runtimes allows it',
     PodsAdmitInbound:
       'some governed pods were created before inbound was deny, so other pods can connect to them; the message names these governed pods',
     PodsChangeUser:

@@ -68,6 +68,8 @@ export type InjectOptions = {
     readonly clusterDomain: string
   }
   readonly logLevel: string
+  /** `OTEL_RESOURCE_ATTRIBUTES` of the sidecar; absent or null if there are none. */
+  readonly resourceAttributes?: string | null
   /** Runtime of the pod; absent if the capture rules for runc apply. */
   readonly runtime?: Runtime | undefined
   /** State of the NetworkPolicy around pods with `proxyEnv`; default: the installation has none. */

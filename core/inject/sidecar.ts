@@ -85,6 +85,12 @@ function gvisorSetter(proxyUid: number): Setter {
   return { command: [shell, file, String(proxyUid)], uid, capabilities: [...capabilities] }
 }
 
+/**
+ * Limits of the start-up probe of the proxy. If a node starts many pods, the start of a proxy takes minutes. The kubelet must
+ * not abort the start, because a restart would repeat all its work and take CPU time from the other starts.
+ */
+export const STARTUP_PROBE = { periodSeconds: 1, failureThreshold: 600 } as const
+
 function proxy(facts: SidecarFacts): Container {
   const { proxyUid, gateway, options } = facts
   const { images } = options
@@ -96,9 +102,7 @@ function proxy(facts: SidecarFacts): Container {
     restartPolicy: 'Always',
     env: environment(facts),
     ports: [{ containerPort: POD_PORTS.health, name: 'chaperone', protocol: 'TCP' }],
-    // If a node starts many pods, the start of a proxy takes minutes. The kubelet must not abort the start, because a
-    // restart would repeat all its work and take CPU time from the other starts.
-    startupProbe: probe(HEALTH_PATHS.started, { periodSeconds: 1, failureThreshold: 600 }),
+    startupProbe: probe(HEALTH_PATHS.started, STARTUP_PROBE),
     readinessProbe: probe(HEALTH_PATHS.ready, { periodSeconds: 5, failureThreshold: 2 }),
     // A restart ends all connections of the agent, and increases the load of a busy node. A proxy on a busy node
     // responds within 10 s at least once in a minute, as long as its event loop runs.
@@ -157,6 +161,9 @@ function environment({ gateway, interception, agent, options }: SidecarFacts): C
     variable('DATA_DIR', data.path),
     variable('JOURNAL_MAX_BYTES', String(JOURNAL_MAX_BYTES)),
     variable('LOG_LEVEL', options.logLevel),
+    ...(options.resourceAttributes == null
+      ? []
+      : [variable(PROXY_ENV.resourceAttributes, options.resourceAttributes)]),
     ...Object.entries(RUNTIME_ENV).map(([name, value]) => variable(name, value)),
   ]
 }

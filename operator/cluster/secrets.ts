@@ -39,7 +39,7 @@ export type ConnectorSecretsDeps = {
   readonly caches: Pick<InformerCaches, 'Connector'>
   /** Called with the key of each Connector whose Secret changed. */
   readonly enqueue: (key: string) => void
-  /** Called for each Connector whose Secret the operator may not watch, at the first of consecutive refusals. */
+  /** Called for each Connector whose Secret the operator may not watch or read, at the first of consecutive refusals. */
   readonly onForbidden: (connector: CustomResource<'Connector'>) => void
   readonly signal: AbortSignal
   readonly log: Logger
@@ -131,7 +131,7 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
     const startedAt = performance.now()
     const failure = await watch(state, () => watchSecret({ client, key, timing, signal, onRead }))
     if (signal.aborted) return
-    reportRefusal(failure)
+    if (failure !== TOO_MANY) reportRefusal(isRefusal(failure))
     const isHealthy = performance.now() - startedAt > HEALTHY_MS
     if (isHealthy) backOff.reset()
     if (failure === null && isHealthy) continue
@@ -139,24 +139,41 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
     // Connector read it a moment ago.
     const [beforeMs, afterMs] = failure === TOO_MANY ? [backOff.next(), 0] : [0, backOff.next()]
     await sleep(beforeMs, signal)
-    onRead(await readSecret(client, key, signal))
+    const secret = await readSecret(client, key, signal)
+    if (failure === TOO_MANY && !signal.aborted) reportRefusal(isRefusedRead(secret))
+    onRead(secret)
     await sleep(afterMs, signal)
   }
 }
 
-/** Returns a function that reports the first of consecutive refusals to watch a Secret. */
-function createRefusalReport(deps: ConnectorSecretsDeps, key: string): (failure: unknown) => void {
+/** Reports whether the API server refused a watch; null if the failure has another cause. */
+function isRefusal(failure: unknown): boolean | null {
+  if (failure === null) return false
+  return hasCode(failure, 'forbidden') || null
+}
+
+/** Reports whether the API server refused a read; null if the Secret is unreadable for another cause. */
+function isRefusedRead({ reading: { state } }: ReadSecret): boolean | null {
+  return state === 'unreadable' ? null : state === 'forbidden'
+}
+
+/**
+ * Returns a function that reports the first of consecutive refusals to watch a Secret, or to read one that is not watched.
+ */
+function createRefusalReport(
+  deps: ConnectorSecretsDeps,
+  key: string,
+): (isRefused: boolean | null) => void {
   let wasRefused = false
-  return (failure) => {
-    const isRefused = hasCode(failure, 'forbidden')
-    if (isRefused && !wasRefused) {
+  return (isRefused) => {
+    if (isRefused === true && !wasRefused) {
       deps.log.warn(
         { secret: key },
-        'secret of a Connector cannot be watched, so a changed credential takes effect late; the operator tries again and needs the verbs get and watch on the Secret',
+        'secret of a Connector cannot be watched or read, so a changed credential takes effect late; the operator tries again and needs the verbs get and watch on the Secret',
       )
       for (const connector of connectorsOf(deps.caches, key)) deps.onForbidden(connector)
     }
-    if (isRefused || failure === null) wasRefused = isRefused
+    wasRefused = isRefused ?? wasRefused
   }
 }
 

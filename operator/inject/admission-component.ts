@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { type FloorRules, floored } from '../../core/crd/gateway/floors.ts'
 import type { GatewayLookup } from '../../core/inject/governance.ts'
 import type { Isolation } from '../../core/inject/interception.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
-import { createGuard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
 import { egressCause } from '../network/egress-cause.ts'
@@ -15,12 +13,13 @@ import { PROXY_ENV_POLICY, proxyEnvPolicy } from '../network/proxy-env-policy.ts
 import { sandboxPolicy } from '../network/sandbox-policy.ts'
 import { openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
-import { type ControlPlaneAddress, resolveControlPlane } from './control-plane-address.ts'
-import { createTrustPublisher, governedNamespaces } from './control-plane-trust.ts'
+import { resolveControlPlane } from './control-plane-address.ts'
+import { governedNamespaces } from './control-plane-trust.ts'
 import { startGuardRestoration } from './guard-restoration.ts'
 import { installedDns } from './installed-dns.ts'
+import { createMaintenance, operatorUser } from './maintenance.ts'
 import { startPodWatchdog, UNCOUNTED } from './pod-watchdog.ts'
-import { type RuntimeClasses, startRuntimeClasses } from './runtime-classes.ts'
+import { startRuntimeClasses } from './runtime-classes.ts'
 
 /**
  * Interval in milliseconds at which the admission policies, trust bundles and NetworkPolicies are reconciled.
@@ -195,11 +194,8 @@ function settingsOf(
       }
     },
     logLevel: injection.logLevel,
+    resourceAttributes: injection.resourceAttributes,
   }
-}
-
-function operatorUser({ serviceAccount }: InjectionConfig, namespace: string): string {
-  return `system:serviceaccount:${namespace}:${serviceAccount}`
 }
 
 function endpointOf({ address, service }: InjectionConfig, namespace: string) {
@@ -210,86 +206,4 @@ function endpointOf({ address, service }: InjectionConfig, namespace: string) {
     }
   const hosts: readonly [string] = [address]
   return { hosts, target: (port: number) => ({ url: `https://${address}:${port}` }) }
-}
-
-type MaintenanceOptions = {
-  readonly dns: InjectOptions['dns']
-  readonly gateways: () => readonly InjectGateway[]
-  readonly address: ControlPlaneAddress
-  readonly networkPolicies: Pick<NetworkPolicies, 'reconcile'>
-  readonly runtimes: RuntimeClasses
-  readonly maintenanceMs: number
-}
-
-/**
- * Writes the admission policies, the trust bundles and the NetworkPolicies after Gateways or RuntimeClasses changed,
- * and periodically.
- */
-function createMaintenance(
-  injection: InjectionConfig,
-  { client, config, log, caches, namespaces, isLeader }: AdmissionDeps,
-  { dns, gateways, address, networkPolicies, runtimes, maintenanceMs }: MaintenanceOptions,
-) {
-  const { images } = injection
-  const { namespace, controlPlaneCaFile } = config
-  const guard = createGuard({
-    client,
-    images,
-    controlPlaneAddress: address.current,
-    installation: {
-      ownNamespace: namespace,
-      operatorUser: operatorUser(injection, namespace),
-      proxyCommand: images.proxyCommand,
-      controlPlaneUrl: injection.controlPlaneUrl ?? config.controlPlaneUrl,
-      dns,
-      isolatesProxyEnv: injection.proxyEnvUpstreams !== null,
-    },
-    monotonicMs: () => performance.now(),
-  })
-  const trust = createTrustPublisher(client, () => performance.now())
-  let problem: string | null = 'the admission policies are not applied yet'
-  let isRunning = false
-  let isDue = false
-
-  /** Writes the trust bundles, then the admission policies: pods cannot start without the trust bundle. */
-  async function write(): Promise<void> {
-    const supplied = { gateways: gateways(), namespaces: namespaces.list() }
-    if (controlPlaneCaFile !== null) await trust.publish(supplied, await readFile(controlPlaneCaFile, 'utf8'))
-    await guard.reconcile({ gateways: gateways(), gvisorRuntimeClasses: runtimes.gvisor() })
-    if (isLeader()) await networkPolicies.reconcile()
-  }
-
-  async function pass(): Promise<void> {
-    if (!caches.Gateway.isSynced() || !namespaces.isSynced() || !runtimes.isSynced()) return
-    isDue = true
-    if (isRunning) return
-    isRunning = true
-    try {
-      while (isDue) {
-        isDue = false
-        await write()
-      }
-      problem = null
-    } catch (error) {
-      log.warn({ err: error }, 'admission policies could not be applied')
-    } finally {
-      isRunning = false
-    }
-  }
-
-  const timer = setInterval(() => void pass(), maintenanceMs)
-  void Promise.all([caches.Gateway.synced, namespaces.synced, runtimes.synced]).then(pass)
-  return {
-    problem: () => problem,
-    acceptedAddress: guard.acceptedAddress,
-    soon: () => void pass(),
-    restorers: {
-      trust: trust.restore,
-      async policy(): Promise<void> {
-        guard.invalidate()
-        await pass()
-      },
-    },
-    stop: () => clearInterval(timer),
-  }
 }

@@ -32,6 +32,8 @@ export type InjectionConfig = {
   readonly proxyEnvUpstreams: Upstreams | null
   /** `SIDECAR_LOG_LEVEL`, default info. */
   readonly logLevel: string
+  /** `OTEL_RESOURCE_ATTRIBUTES` of the operator, which sidecars get too; null when there are none. */
+  readonly resourceAttributes: string | null
   /** `WEBHOOK_HOST` and `WEBHOOK_PORT`, default 0.0.0.0 and 8443; 0: any free port. */
   readonly host: string
   readonly port: number
@@ -76,6 +78,7 @@ export function readInjectionConfig(env: Env): InjectionConfig {
     },
     proxyEnvUpstreams: upstreams(text(env, 'PROXY_ENV_UPSTREAMS')),
     logLevel: text(env, 'SIDECAR_LOG_LEVEL') ?? 'info',
+    resourceAttributes: text(env, 'OTEL_RESOURCE_ATTRIBUTES'),
     host: text(env, 'WEBHOOK_HOST') ?? '0.0.0.0',
     port: port(env, 'WEBHOOK_PORT', 8443),
     service: {

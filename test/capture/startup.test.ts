@@ -13,7 +13,8 @@ describe.skipIf(reason !== null)(
   `a sidecar that starts${reason === null ? '' : ` (skipped: ${reason})`}`,
   () => {
     test('lets the agent start when the capture is verified, the trust store written and the rules received, in that order', async () => {
-      await using pod = await startGovernedPod({ hasRules: false, isStarted: false })
+      const env = { OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=prod-1' }
+      await using pod = await startGovernedPod({ hasRules: false, isStarted: false, env })
       const starting = pod.start()
       await eventually('health', () =>
         pod.health('/started').then(
@@ -33,6 +34,8 @@ describe.skipIf(reason !== null)(
       expect((await pod.health('/health')).text).toContain('"status":"ok"')
       expect((await pod.health('/metrics')).text).toContain('svc_requests_total')
       expect((await pod.health('/internal/status')).status).toBe(404)
+      for (const line of pod.log().trim().split('\n'))
+        expect(JSON.parse(line)).toMatchObject({ resource: { 'k8s.cluster.name': 'prod-1' } })
     })
 
     test('delays the probe of the kubelet until it succeeds instead of failing it, which would cost a second', async () => {

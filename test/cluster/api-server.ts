@@ -53,7 +53,21 @@ export async function readObject<T>(kind: string, name: string, namespace?: stri
   throw new Error(`${kind} ${name}: ${status} ${body}`)
 }
 
-async function call(path: string): Promise<{ readonly status: number; readonly body: string }> {
+/**
+ * Creates a pod without storing it (`dryRun`). Resolves with the admitted pod, or with the message of the refusal.
+ */
+export async function admit<T>(
+  pod: object,
+  namespace: string,
+): Promise<{ readonly pod: T } | { readonly refusal: string }> {
+  const { status, body } = await call(`${CORE}/namespaces/${namespace}/pods?dryRun=All`, pod)
+  return status === 201 ? { pod: JSON.parse(body) as T } : { refusal: body }
+}
+
+async function call(
+  path: string,
+  object?: object,
+): Promise<{ readonly status: number; readonly body: string }> {
   credentials ??= connection()
   const options = await credentials
   return new Promise((resolve, reject) => {
@@ -61,13 +75,14 @@ async function call(path: string): Promise<{ readonly status: number; readonly b
       ...options,
       agent,
       path,
-      headers: { accept: 'application/json', ...options.headers },
+      method: object === undefined ? 'GET' : 'POST',
+      headers: { accept: 'application/json', 'content-type': 'application/json', ...options.headers },
     })
     asked.once('error', reject)
     asked.once('response', (response) => {
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
     })
-    asked.end()
+    asked.end(object === undefined ? undefined : JSON.stringify(object))
   })
 }
 

@@ -11,8 +11,10 @@ import {
   podTemplate,
   running,
   startVendor,
+  VENDOR,
   type Vendor,
 } from './agents.ts'
+import { openControlPlane } from './control-plane.ts'
 import { AGENTS, install } from './installation.ts'
 import { apply, get, kube, kubectl, refusalOf } from './kubectl.ts'
 import { type NodeAccess, openNode } from './node-access.ts'
@@ -21,6 +23,8 @@ const GATEWAY = 'authors'
 const ALLOWED = 'downloads.vendor.test'
 /** A DNS server of the author, of which every packet is recorded as having left. */
 const HOSTILE = '198.51.100.53'
+/** A search domain that the author appends to names. */
+const HIDING = 'evil.example'
 let vendor: Vendor
 let node: NodeAccess
 
@@ -36,8 +40,9 @@ afterAll(async () => {
 
 describe('DNS settings of a pod', () => {
   const SHAPES = {
-    'dns-none': { dnsPolicy: 'None', dnsConfig: { nameservers: [HOSTILE], searches: ['evil.example'] } },
+    'dns-none': { dnsPolicy: 'None', dnsConfig: { nameservers: [HOSTILE], searches: [HIDING] } },
     'dns-added': { dnsConfig: { nameservers: [HOSTILE] } },
+    'dns-searches': { dnsConfig: { searches: [HIDING] } },
     'dns-default': { dnsPolicy: 'Default' },
     'dns-hosts': {
       hostAliases: [{ ip: '8.8.4.4', hostnames: [ALLOWED, 'chaperone-control-plane.chaperone-system.svc'] }],
@@ -58,6 +63,16 @@ describe('DNS settings of a pod', () => {
     await Promise.all(names.map(call))
     for (const name of names) expect((await leftOutside(name)) ?? [], name).toEqual([])
     expect((await leftFor([HOSTILE, '8.8.4.4'])) ?? []).toEqual([])
+    // The resolver of the image asks for the name of the vendor below the author's domain first. No record leaves the domain out.
+    await using controlPlane = await openControlPlane()
+    type Traffic = { readonly traffic: ReadonlyArray<{ readonly host: string | null }> }
+    const agent = encodeURIComponent(`${AGENTS}/dns-searches`)
+    const hidden = `${VENDOR}.${HIDING}`
+    await eventually('the look-up is recorded with the domain of the author', async () => {
+      const path = `/api/dashboard/traffic?limit=500&agent=${agent}`
+      const { traffic } = await controlPlane.call<Traffic>('GET', path)
+      return traffic.some(({ host }) => host?.startsWith(hidden)) || null
+    })
   })
 })
 
@@ -196,7 +211,7 @@ test('inbound: deny closes the ports of an agent to other pods, and its probes p
   await kube(['delete', 'cgw/authors-inward', 'cgw/authors-outward', '-n', AGENTS])
 })
 
-test('a namespace that enforces PodSecurity is refused with the ways out', async () => {
+test('a namespace that enforces PodSecurity is refused with the ways out, and admits pods with proxyEnv', async () => {
   const name = 'chaperone-test-restricted'
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
   await apply(
@@ -211,6 +226,24 @@ test('a namespace that enforces PodSecurity is refused with the ways out', async
     })
     expect(refused).toContain('interception: proxyEnv')
     expect(refused).toContain('pod-security.kubernetes.io/enforce=privileged')
+    expect(refused).toContain('chaperone.dev/inject=required')
+    await apply({
+      ...ours('Gateway', 'cooperative', { interception: 'proxyEnv' }),
+      metadata: { name: 'cooperative', namespace: name },
+    })
+    const securityContext = { runAsUser: 1000, runAsNonRoot: true }
+    const cooperative = agentPod('admitted', 'cooperative', { spec: { securityContext } })
+    const admitted = { ...cooperative, metadata: { ...cooperative.metadata, namespace: name } }
+    // The admission policies follow the new Gateway.
+    await eventually('the pod is admitted', async () => {
+      const refusal = await refusalOf(admitted)
+      if (refusal === null) return true
+      expect(refusal).toMatch(/is not a Gateway|which only a Gateway with interception: proxyEnv allows/)
+      return null
+    })
+    await kube(['wait', 'pod/admitted', '-n', name, '--for=condition=Ready', '--timeout=90s'])
+    const shown = ['get', 'pod', 'admitted', '-n', name, '-o', 'jsonpath={.metadata.labels}']
+    expect(JSON.parse(await kube(shown))).toMatchObject({ 'chaperone.dev/layer': 'Cooperative' })
   } finally {
     await kube(['delete', 'namespace', name, '--wait=false'])
   }

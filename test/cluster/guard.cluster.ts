@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { agentPod, CALLS, inAgent, inForce, running, startVendor, type Vendor } from './agents.ts'
+import { admit } from './api-server.ts'
 import { expectGoverned } from './governed.ts'
 import { AGENTS, install } from './installation.ts'
 import { apply, get, kube, kubectl, refusalOf } from './kubectl.ts'
@@ -21,7 +22,7 @@ afterAll(async () => {
   await vendor?.[Symbol.asyncDispose]()
 })
 
-test('deleted objects of the guard are back within 5 s, with an Event', async () => {
+test('deleted objects of the guard are back within 5 s, with an Event, and nothing is admitted ungoverned later', async () => {
   const objects = [
     ['mutatingwebhookconfiguration', 'chaperone-injector'],
     ['validatingadmissionpolicy', 'chaperone-pods'],
@@ -31,6 +32,7 @@ test('deleted objects of the guard are back within 5 s, with an Event', async ()
   type Stored = { readonly metadata: { readonly uid: string; readonly creationTimestamp: string } }
   const stored = () => Promise.all(objects.map(([kind, name, place]) => get<Stored>(kind, name, place)))
   const before = await stored()
+  const admissions = watchAdmissions()
   const deletedAt = Date.now()
   await kube(['delete', '--wait=false', ...objects.slice(0, 3).map(([kind, name]) => `${kind}/${name}`)])
   await kube(['delete', '--wait=false', 'configmap/chaperone-control-plane-ca', '-n', AGENTS])
@@ -51,6 +53,14 @@ test('deleted objects of the guard are back within 5 s, with an Event', async ()
     const { stdout } = await kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], pod)
     return stdout.includes('chaperone-proxy') ? true : null
   })
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, deletedBy + WATCHED_MS - Date.now())))
+  const { count, ungoverned } = await admissions.end()
+  // An admission began at most 5 s after the deletion.
+  const last = Math.max(0, ...ungoverned.map((at) => at - deletedBy))
+  console.log(
+    `${ungoverned.length} of ${count} dry runs were admitted ungoverned, the last ${last} ms after the deletion`,
+  )
+  expect(last).toBeLessThan(5_000)
   const named = ['get', 'events', '-A', '--field-selector=reason=GuardDeleted', '-o']
   const kinds = '{range .items[*]}{.involvedObject.kind}{"\\n"}{end}'
   const wanted = ['ConfigMap', 'MutatingWebhookConfiguration', 'ValidatingAdmissionPolicy']
@@ -91,3 +101,29 @@ test('with every operator gone no annotated pod starts at all, nor without the w
   )
   await expectGoverned(agentPod('again', GATEWAY))
 })
+
+/** Time in milliseconds after the deletion in which pods are admitted by dry run. */
+const WATCHED_MS = 8_000
+
+type Admissions = { readonly count: number; readonly ungoverned: readonly number[] }
+
+/** Admits an annotated pod by dry run every 100 ms, and notes when a dry run began that got no sidecar. */
+function watchAdmissions(): { end(): Promise<Admissions> } {
+  const { metadata, spec } = agentPod('slipped', GATEWAY)
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec }
+  const ungoverned: number[] = []
+  const pending: Promise<void>[] = []
+  const once = async (): Promise<void> => {
+    const at = Date.now()
+    const result = await admit(pod, AGENTS)
+    if ('pod' in result && !JSON.stringify(result.pod).includes('chaperone-proxy')) ungoverned.push(at)
+  }
+  const timer = setInterval(() => pending.push(once()), 100)
+  return {
+    async end() {
+      clearInterval(timer)
+      await Promise.all(pending)
+      return { count: pending.length, ungoverned }
+    },
+  }
+}

@@ -36,13 +36,13 @@ describe.runIf(IS_FULL)('at full size', () => {
     await vendor?.[Symbol.asyncDispose]()
   }, 200_000)
 
-  test(`${SIZES.starved} sidecars start while the control plane has 0.2 CPU, and no client is answered 503`, async () => {
+  test(`${SIZES.starved} sidecars start while the only control plane has 0.2 CPU, and no client is answered 503`, async () => {
     const { values } = inject('installation')
     await install({
       values: [
         ...values,
         '--set',
-        'controlPlane.resources.limits.cpu=200m,controlPlane.resources.requests.cpu=100m',
+        'controlPlane.replicas=1,controlPlane.resources.limits.cpu=200m,controlPlane.resources.requests.cpu=100m',
       ],
     })
     const ask = `fetch('https://${VENDOR}/starved').then((r) => process.exit(r.status === 200 ? 0 : 1), () => process.exit(1))`

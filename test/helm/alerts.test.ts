@@ -167,6 +167,20 @@ const CASES: readonly Case[] = [
     labels: { connector: 'default/codehost' },
   },
   {
+    alert: 'ChaperoneCredentialExpiring',
+    // Replaced after three quarters of its lifetime of an hour.
+    sound: {
+      'svc_minted_credential_age_seconds{connector="default/codehost"}': always(2_700),
+      'svc_minted_credential_remaining_seconds{connector="default/codehost"}': always(900),
+    },
+    // Expires while the alert is evaluated.
+    broken: {
+      'svc_minted_credential_age_seconds{connector="default/codehost"}': '0+30x120',
+      'svc_minted_credential_remaining_seconds{connector="default/codehost"}': '3000-30x120',
+    },
+    labels: { connector: 'default/codehost' },
+  },
+  {
     alert: 'ChaperoneRecordExportBehind',
     ...one('svc_record_export_lag_seconds{destination="otlp"}', 60, 1_000),
     labels: { destination: 'otlp' },

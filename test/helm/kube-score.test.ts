@@ -34,6 +34,14 @@ const critical = (program: string, manifests: string) =>
       .map(({ check, comments }) => `${object_name}: ${check.name} ${comments?.[0]?.summary ?? ''}`),
   )
 
+/** Values that render what the values for production leave out. */
+const OPTIONAL = [
+  'controlPlane.publicUrl=https://chaperone.example.com',
+  ...['controlPlane.ingress.enabled=true', 'controlPlane.ingress.tlsSecret=dashboard'],
+  'postgres.bundled=true',
+  'monitoring.enabled=true',
+]
+
 describe.skipIf(helmProgram === null || !kubeScore.isAvailable)(
   'kube-score (helm, go; built by test:nightly)',
   () => {
@@ -41,6 +49,8 @@ describe.skipIf(helmProgram === null || !kubeScore.isAvailable)(
       const program = await kubeScore.install()
       const production = join(CHART, 'values.production.yaml')
       expect(critical(program, await template(...LEAST, '-f', production))).toEqual([])
+      const more = OPTIONAL.flatMap((value) => ['--set', value])
+      expect(critical(program, await template('-f', production, ...more))).toEqual([])
       // The default values have some, so that the comparison above can fail.
       expect(critical(program, await template(...LEAST))).not.toEqual([])
     }, 900_000)

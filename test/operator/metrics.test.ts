@@ -61,7 +61,7 @@ const NO_PODS: PodFacts = {
   isolatedIn: [],
   changingUser: 0,
   unknownUser: 0,
-  vsock: 0,
+  seccompProfiles: new Map(),
   notReady: [],
   captureFailures: [],
   sharedAgents: [],

@@ -29,7 +29,7 @@ const PROGRAMS = [
   {
     program: 'gateway',
     known: GATEWAY,
-    read: readGateway,
+    read: (env: Env) => [readGateway(env), resourceFields(env)],
     env: { ...SERVER, ...POD, DATA_DIR: '/data', GATEWAY_NAME: 'g', AGENT_NAME: 'a' },
   },
   {

@@ -55,10 +55,10 @@ export type GovernedPod = KubeObject & {
   /** True when a container has no numeric user, so that its image chooses one. */
   readonly hasUnknownUser: boolean
   /**
-   * True when a container of the agent has no `Localhost` seccomp profile, so that the default profile of the runtime
-   * may admit AF_VSOCK.
+   * Seccomp profile (`localhostProfile`) that every container of the agent has; null if one has the default profile of the
+   * runtime, or if they differ.
    */
-  readonly mayHaveVsock: boolean
+  readonly seccompProfile: string | null
   /** True when the pod has the label of the NetworkPolicy that denies inbound connections. */
   readonly isInboundDenied: boolean
   /**
@@ -84,7 +84,7 @@ export function governedPod(pod: KubeObject): GovernedPod {
     isDeleting: metadata.deletionTimestamp !== undefined,
     layer: metadata.labels?.[LAYER_LABEL] ?? null,
     hasUnknownUser: spec !== undefined && hasUnknownUser({ metadata: {}, spec }),
-    mayHaveVsock: spec !== undefined && mayHaveVsock({ metadata: {}, spec }),
+    seccompProfile: spec === undefined ? null : seccompProfileOf({ metadata: {}, spec }),
     changesUser: metadata.annotations?.[ANNOTATIONS.bypassPossible] !== undefined,
     isInboundDenied: metadata.labels?.[INBOUND_LABEL] === 'deny',
     captureFailure: captureFailure(status.initContainerStatuses ?? []),
@@ -119,12 +119,15 @@ function hasUnknownUser(pod: Pod): boolean {
   return everyContainer(pod).some(({ container }) => container.securityContext?.runAsUser === undefined)
 }
 
-function mayHaveVsock(pod: Pod): boolean {
-  const inherited = pod.spec.securityContext?.seccompProfile?.type
+function seccompProfileOf(pod: Pod): string | null {
+  const inherited = pod.spec.securityContext?.seccompProfile
   const agents = everyContainer(pod).filter(({ container: { name } }) => !RESERVED_CONTAINERS.has(name))
-  return agents.some(
-    ({ container }) => (container.securityContext?.seccompProfile?.type ?? inherited) !== 'Localhost',
-  )
+  const profiles = agents.map(({ container }) => {
+    const profile = container.securityContext?.seccompProfile ?? inherited
+    return profile?.type === 'Localhost' ? profile.localhostProfile : undefined
+  })
+  const [first] = profiles
+  return first !== undefined && profiles.every((each) => each === first) ? first : null
 }
 
 const Injected = z.object({ gateway: z.string() })

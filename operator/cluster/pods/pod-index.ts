@@ -14,8 +14,8 @@ export type PodFacts = {
   readonly changingUser: number
   /** Number of captured pods with a container whose image chooses the user. */
   readonly unknownUser: number
-  /** Number of pods with a container that may open AF_VSOCK sockets. */
-  readonly vsock: number
+  /** Numbers of pods by the seccomp profile (`localhostProfile`) that every container of their agent has. */
+  readonly seccompProfiles: ReadonlyMap<string, number>
   /**
    * Pods without the label of `inbound: deny`, as `namespace/name`. This is the live set of the index, not a copy: with
    * `inbound: allow` it contains every pod of the Gateway.
@@ -142,7 +142,8 @@ type Group = {
   readonly isolated: Map<string, number>
   changingUser: number
   unknownUser: number
-  vsock: number
+  /** Numbers of pods by the seccomp profile of their agent. */
+  readonly seccompProfiles: Map<string, number>
   /** Keys of the pods without the label of `inbound: deny`. */
   readonly admittingInbound: Set<string>
   /** Monotonic time in milliseconds since which a pod is not ready, by key of the pod, earliest first. */
@@ -159,7 +160,7 @@ function emptyGroup(): Group {
     isolated: new Map(),
     changingUser: 0,
     unknownUser: 0,
-    vsock: 0,
+    seccompProfiles: new Map(),
     admittingInbound: new Set(),
     notReadySince: new Map(),
     failed: new Map(),
@@ -194,14 +195,14 @@ function countFailure({ failed }: Group, { key, pod, sign }: Omit<Counting, 'now
 }
 
 function countIn(group: Group, pod: GovernedPod, sign: 1 | -1): void {
-  const { isReady, layer, changesUser, hasUnknownUser, mayHaveVsock } = pod
+  const { isReady, layer, changesUser, hasUnknownUser, seccompProfile } = pod
   group.governed += sign
   group.ready += sign * Number(isReady)
   group.cooperative += sign * Number(layer === LAYERS.proxyEnv)
   if (layer === LAYERS.isolated) addTo(group.isolated, pod.metadata.namespace ?? '', sign)
   group.changingUser += sign * Number(changesUser && !isProxied(pod))
   group.unknownUser += sign * Number(hasUnknownUser && !isProxied(pod))
-  group.vsock += sign * Number(mayHaveVsock)
+  if (seccompProfile !== null) addTo(group.seccompProfiles, seccompProfile, sign)
 }
 
 function isProxied({ layer }: GovernedPod): boolean {
@@ -226,7 +227,7 @@ function notReadyTooLong({ notReadySince }: Group, now: number): string[] {
 
 const JUDGED = [
   ...(['gateway', 'agent', 'workload', 'layer'] as const),
-  ...(['isReady', 'isOver', 'isDeleting', 'changesUser', 'hasUnknownUser', 'mayHaveVsock'] as const),
+  ...(['isReady', 'isOver', 'isDeleting', 'changesUser', 'hasUnknownUser', 'seccompProfile'] as const),
   ...(['captureFailure', 'hasSidecarStarted', 'isInboundDenied'] as const),
 ]
 

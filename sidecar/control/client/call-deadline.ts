@@ -1,4 +1,5 @@
 import type { ClientRequest } from 'node:http'
+import type { TimeLimits } from './time-limits.ts'
 
 /**
  * Deadline of a call to the control plane. The time limit of the call starts once the call has a connection. The wait
@@ -15,20 +16,24 @@ export type CallDeadline = {
   end(): void
 }
 
-export function createCallDeadline(timeoutMs: number, maxWaitMs: number): CallDeadline {
+export function createCallDeadline(timeoutMs: number, maxWaitMs: number, limits: TimeLimits): CallDeadline {
   const controller = new AbortController()
-  const after = (ms: number, why: string): NodeJS.Timeout =>
-    setTimeout(() => controller.abort(new DOMException(why, 'TimeoutError')), ms).unref()
-  let timer = after(
+  const late = (why: string) => controller.abort(new DOMException(why, 'TimeoutError'))
+  let timer = setTimeout(
+    () =>
+      late(
+        `no connection to the control plane became available within ${maxWaitMs / 1_000} s, because too many calls are pending`,
+      ),
     maxWaitMs,
-    `no connection to the control plane became available within ${maxWaitMs / 1_000} s, because too many calls are pending`,
-  )
+  ).unref()
   return {
     signal: controller.signal,
     watch(request) {
       request.once('socket', () => {
         clearTimeout(timer)
-        timer = after(timeoutMs, `the control plane did not answer within ${timeoutMs / 1_000} s`)
+        timer = limits
+          .after(timeoutMs, (limitMs) => late(`the control plane did not answer within ${limitMs / 1_000} s`))
+          .unref()
       })
     },
     cut: (why) => controller.abort(why),

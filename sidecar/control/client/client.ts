@@ -9,6 +9,7 @@ import { PROCESS_HEADER, SYNC_PATHS } from '../../../core/wire/gateway/sync.ts'
 import { VERSION } from '../../process/version.ts'
 import { type CallDeadline, createCallDeadline } from './call-deadline.ts'
 import { FileTrustAgent } from './file-trust-agent.ts'
+import { createTimeLimits, type TimeLimits } from './time-limits.ts'
 
 export type ControlReply = { readonly status: number; readonly bytes: Buffer }
 
@@ -57,6 +58,8 @@ export type ClientDeps = {
    * time.
    */
   readonly maxWaitMs?: number
+  /** Returns true until the gateway has its first rules. Until then, exceeded time limits grow. Absent: they never grow. */
+  readonly isStarting?: () => boolean
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000
@@ -100,6 +103,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
   // The stream has its own connection, so that it never queues behind a batch of records.
   let agents = { ...callAgents(place), streams: agentFor(place, { keepAlive: false }) }
   const inFlight = new Set<CallDeadline>()
+  const limits = createTimeLimits(deps.isStarting ?? (() => false))
   const readToken = async (): Promise<string> => (typeof token === 'string' ? token : token())
 
   function send(
@@ -112,7 +116,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     }
     const options: RequestOptions = { method, agent, signal, headers, path: prefix + path }
     const request = requestTo(place.base, options)
-    request.once('socket', limitConnect)
+    request.once('socket', (socket) => limitConnect(socket, limits))
     deadline?.watch(request)
     // After the response head, Node emits errors on the response. An `error` event on the request without a listener
     // would end the process.
@@ -127,9 +131,8 @@ export function createControlClient(deps: ClientDeps): ControlClient {
     { body, timeoutMs }: { readonly body: string | Buffer | null; readonly timeoutMs: number },
   ): Promise<ControlReply> {
     const bearer = await readToken()
-    const deadline = createCallDeadline(timeoutMs, deps.maxWaitMs ?? MAX_WAIT_MS)
-    const { signal } = deadline
-    const agent = agents[POOLS.get(path) ?? 'prompt']
+    const deadline = createCallDeadline(timeoutMs, deps.maxWaitMs ?? MAX_WAIT_MS, limits)
+    const [{ signal }, agent] = [deadline, agents[POOLS.get(path) ?? 'prompt']]
     inFlight.add(deadline)
     try {
       const response = await send({ method, path, body, signal, agent, deadline }, bearer)
@@ -146,7 +149,7 @@ export function createControlClient(deps: ClientDeps): ControlClient {
   async function open(path: string, signal: AbortSignal) {
     const bearer = await readToken()
     const late = new AbortController()
-    const timer = setTimeout(() => late.abort(tooLate(STREAM_HEAD_MS)), STREAM_HEAD_MS)
+    const timer = limits.after(STREAM_HEAD_MS, (limitMs) => late.abort(tooLate(limitMs)))
     const either = AbortSignal.any([signal, late.signal])
     try {
       const response = await send(
@@ -230,9 +233,9 @@ function lookupBy(resolve: Resolve): LookupFunction {
 /**
  * Sets a time limit for connecting. A host that drops packets would otherwise block the call for its whole time limit.
  */
-function limitConnect(socket: Socket): void {
+function limitConnect(socket: Socket, limits: TimeLimits): void {
   if (!socket.connecting) return
-  const timer = setTimeout(() => socket.destroy(tooLate(CONNECT_TIMEOUT_MS)), CONNECT_TIMEOUT_MS)
+  const timer = limits.after(CONNECT_TIMEOUT_MS, (limitMs) => socket.destroy(tooLate(limitMs)))
   const done = (): void => clearTimeout(timer)
   socket.once('connect', done).once('close', done)
 }

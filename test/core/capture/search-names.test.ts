@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { searchDomains, withoutSearchDomain } from '../../../core/capture/search-names.ts'
+import {
+  clusterSearchDomains,
+  searchDomains,
+  withoutSearchDomain,
+} from '../../../core/capture/search-names.ts'
 
 const DOMAINS = ['team.svc.cluster.local', 'svc.cluster.local', 'cluster.local']
 
@@ -10,6 +14,10 @@ describe('the search domains of a resolver', () => {
     expect(searchDomains(text)).toEqual(DOMAINS)
     expect(searchDomains('nameserver 10.0.0.1\noptions ndots:5\n# search x.test')).toEqual([])
     expect(searchDomains('search .\n')).toEqual([])
+  })
+
+  test('are those of the namespace where only the cluster chooses them', () => {
+    expect(clusterSearchDomains('team', 'Cluster.local.')).toEqual(DOMAINS)
   })
 
   test.each([

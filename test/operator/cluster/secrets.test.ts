@@ -197,6 +197,18 @@ describe.skipIf(kubeAssets() === null)(`Secrets of Connectors (${KUBE_ASSETS_HIN
     expect(followed.enqueued).toEqual(['Connector/team/of-secret'])
   })
 
+  test('that are forbidden beyond the maximum of watches are reported once, like watched ones', async () => {
+    await create('beyond', 'hidden')
+    const followed = start(client, ['beyond'], { pollMs: 100, maxWatches: 0 })
+    await eventually('the refusal is reported', () => (followed.forbidden.length > 0 ? true : null), 20_000)
+    await until(followed, 'beyond', 'forbidden')
+    await grant('beyond', ['beyond'])
+    await bind('beyond')
+    await until(followed, 'beyond', 'hidden')
+    expect(followed.warnings).toHaveLength(1)
+    expect(followed.forbidden).toEqual(['of-beyond'])
+  })
+
   test('that may be read and not watched are read at intervals', async () => {
     await create('readable', 'one')
     await grant('reader', ['readable'], ['get'])

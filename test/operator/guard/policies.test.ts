@@ -141,6 +141,13 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     expect(await create(addressed('elsewhere', '10.96.7.8'))).toContain('CONTROL_PLANE_ADDRESS')
   })
 
+  it('admits the resource attributes of OpenTelemetry that the injector sets', async () => {
+    const described = governedPod('described', (pod) =>
+      proxy(pod).env?.push({ name: 'OTEL_RESOURCE_ATTRIBUTES', value: 'k8s.cluster.name=prod-1' }),
+    )
+    expect(await create(described)).toBeNull()
+  })
+
   it('requires the label of the NetworkPolicy where the Gateway denies inbound connections', async () => {
     const by = gateway('team', 'inward', { inbound: 'deny' })
     expect(await create(governedPod('inward', undefined, by))).toBeNull()

@@ -3,9 +3,12 @@ import { eventually } from '../../support/eventually.ts'
 import { createNamespace } from '../../support/kube-objects.ts'
 import type { AdmissionWorld, Event } from './admission-world.ts'
 
-/** Tests of objects of the guard that another client deletes or changes. */
+/**
+ * Tests of objects of the guard that another client deletes or changes. They have no deadline, because the machine may be busy:
+ * guard-restoration.test.ts proves that the watch causes the restoration, and the suite on a cluster measures the 5 s.
+ */
 export function describeRestoredObjects(world: AdmissionWorld): void {
-  it('restores deleted objects of the guard within 5 s, with one Event each', async () => {
+  it('restores deleted objects of the guard, with one Event each', async () => {
     const admission = '/apis/admissionregistration.k8s.io/v1'
     const paths = [
       `${admission}/mutatingwebhookconfigurations/chaperone-injector`,
@@ -50,7 +53,7 @@ export function describeRestoredObjects(world: AdmissionWorld): void {
     await second[Symbol.asyncDispose]()
   })
 
-  it('restores changed objects of the guard within 5 s, with one Event each that names the client', async () => {
+  it('restores changed objects of the guard, with one Event each that names the client', async () => {
     const admission = '/apis/admissionregistration.k8s.io/v1'
     const merge = (path: string, body: object, by = world.client) =>
       by.call({

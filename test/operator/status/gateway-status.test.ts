@@ -82,9 +82,6 @@ describe('the status', () => {
     const unknown = planStatus('Gateway', gateway(), ofGateway({ pods: { changingUser: 2, unknownUser: 1 } }))
     expect(conditionsOf(unknown)).toContain('BypassPossible=True/ImageUserUnknown')
     expect(messageOf(unknown, 'BypassPossible')).toMatch(/image user unknown.*change their user/)
-    const vsock = planStatus('Gateway', gateway(), ofGateway({ pods: { vsock: 1 } }))
-    expect(conditionsOf(vsock)).toContain('BypassPossible=True/VsockAdmitted')
-    expect(messageOf(vsock, 'BypassPossible')).toContain('spec.agents.seccompProfile')
     const before = { pods: { admittingInbound: new Set(['team/old', 'team/first']) } }
     const inward = planStatus('Gateway', gateway({ inbound: 'deny' }), ofGateway(before))
     expect(conditionsOf(inward)).toContain('BypassPossible=True/PodsAdmitInbound')
@@ -105,6 +102,27 @@ describe('the status', () => {
     expect(conditionsOf(planStatus('Gateway', gateway(), ofGateway({ state: elsewhere })))).toContain(
       'Degraded=False/AsExpected',
     )
+  })
+
+  test('of a Gateway says that AF_VSOCK is closed only for pods with exactly its seccomp profile', () => {
+    const seccompProfiles = new Map([
+      ['agent.json', 2],
+      ['open.json', 1],
+    ])
+    const shown = (governed: number, seccompProfile?: string) =>
+      planStatus(
+        'Gateway',
+        gateway(seccompProfile === undefined ? {} : { agents: { seccompProfile } }),
+        ofGateway({ pods: { governed, seccompProfiles } }),
+      )
+    expect(conditionsOf(shown(3))).toContain('BypassPossible=True/VsockAdmitted')
+    expect(messageOf(shown(3), 'BypassPossible')).toMatch(/set spec\.agents\.seccompProfile$/)
+    const other = shown(3, 'agent.json')
+    expect(conditionsOf(other)).toContain('BypassPossible=True/VsockAdmitted')
+    expect(messageOf(other, 'BypassPossible')).toMatch(
+      /pods do not have the seccomp profile agent\.json.*restart/,
+    )
+    expect(conditionsOf(shown(2, 'agent.json'))).toContain('BypassPossible=False/NoneKnown')
   })
 
   test('of a Gateway names the bypass of each pod, the most severe first', () => {
@@ -158,7 +176,7 @@ describe('the status', () => {
     [
       'auto, cooperative, with every bypass of captured pods',
       'auto',
-      { cooperative: 1, unknownUser: 1, vsock: 1, changingUser: 1 },
+      { governed: 1, cooperative: 1, unknownUser: 1, changingUser: 1 },
       [],
       'Cooperative',
       'PodsCooperative',

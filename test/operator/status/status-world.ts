@@ -30,7 +30,8 @@ export const ofProd = (...given: Parameters<typeof state>) => {
 export const reply = (changes: object = {}) =>
   PushReply.parse({ accepted: true, reasons: [], version: 10, gateways: ['team/prod'], ...changes })
 const PODS = {
-  ...{ governed: 0, ready: 0, cooperative: 0, isolatedIn: [], changingUser: 0, unknownUser: 0, vsock: 0 },
+  ...{ governed: 0, ready: 0, cooperative: 0, isolatedIn: [], changingUser: 0, unknownUser: 0 },
+  seccompProfiles: new Map(),
   ...{ notReady: [], captureFailures: [], sharedAgents: [], admittingInbound: new Set<string>() },
 }
 export const facts = (

@@ -75,7 +75,9 @@ describe('the webhook', () => {
       expect(response?.status?.message).toContain(
         `metadata.namespace: the namespace team enforces PodSecurity ${level}`,
       )
-      expect(response?.status?.message).toMatch(/enforce=privileged.*interception: proxyEnv/)
+      expect(response?.status?.message).toMatch(
+        /enforce=privileged and chaperone\.dev\/inject=required.*interception: proxyEnv/,
+      )
       await using cooperative = await open({
         namespaceLabels: () => labels,
         gateways: gatewayLookup({ interception: 'proxyEnv' }),

@@ -96,6 +96,22 @@ describe('a call', () => {
     await expect(clientOf(url).get('/', 50)).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 
+  test('has twice the time of the last one that was not answered, until the gateway has its rules', async () => {
+    let isStarting = true
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => setTimeout(() => response.end('{}'), 300))
+    })
+    const client = clientOf(await listen(server, 'http'), { isStarting: () => isStarting })
+    const call = () => client.get('/', 100)
+    // Calls side by side double the limit once.
+    const first = await Promise.allSettled([call(), call(), call()])
+    expect(first.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    await expect(call()).rejects.toThrow('within 0.2 s')
+    expect((await call()).status).toBe(200)
+    isStarting = false
+    await expect(call()).rejects.toThrow('within 0.1 s')
+  })
+
   test('has its full time limit once it has a connection, however long it was queued', async () => {
     const server = createServer((request, response) => {
       request.resume().on('end', () => setTimeout(() => response.end('{}'), 60))

@@ -42,7 +42,7 @@ const NOTHING = {
   isolatedIn: [],
   changingUser: 0,
   unknownUser: 0,
-  vsock: 0,
+  seccompProfiles: new Map(),
   notReady: [],
   captureFailures: [],
   sharedAgents: [],
@@ -132,7 +132,7 @@ describe('the index of governed pods', () => {
     set('loose', { layer: 'Cooperative' })
     expect(index.factsOf('team/prod')).toMatchObject({
       ...{ governed: 3, cooperative: 1, isolatedIn: ['team'] },
-      ...{ unknownUser: 1, changingUser: 1, vsock: 3 },
+      ...{ unknownUser: 1, changingUser: 1 },
     })
     expect(index.proxiedNamespaces()).toEqual(new Set(['team']))
     set('held', { layer: 'IsolatedByNetworkPolicy', phase: 'Succeeded' })
@@ -142,18 +142,35 @@ describe('the index of governed pods', () => {
     expect(index.proxiedNamespaces()).toEqual(new Set())
   })
 
-  test('counts pods with a container that may open AF_VSOCK sockets', () => {
+  test('counts pods by the seccomp profile that all containers of their agents have', () => {
     const index = createPodIndex()
-    const local = { seccompProfile: { type: 'Localhost', localhostProfile: 'agent.json' } }
+    const local = (localhostProfile: string) => ({
+      seccompProfile: { type: 'Localhost', localhostProfile },
+    })
     const plain = { seccompProfile: { type: 'RuntimeDefault' } }
     const sidecar = { name: 'chaperone-proxy', securityContext: plain }
+    const agent = (securityContext?: object) => ({
+      name: 'agent',
+      ...(securityContext && { securityContext }),
+    })
+    const closed = local('agent.json')
     const specs = {
-      plain: { securityContext: plain, containers: [{ name: 'agent' }] },
-      one: { securityContext: local, containers: [{ name: 'agent', securityContext: plain }] },
-      closed: { securityContext: local, containers: [{ name: 'agent' }], initContainers: [sidecar] },
+      none: { containers: [agent()] },
+      plain: { securityContext: plain, containers: [agent()] },
+      one: { securityContext: closed, containers: [agent(), agent(plain)] },
+      mixed: { securityContext: closed, containers: [agent(), agent(local('open.json'))] },
+      closed: { securityContext: closed, containers: [agent()], initContainers: [sidecar] },
+      own: { containers: [agent(closed)] },
+      other: { securityContext: local('open.json'), containers: [agent()] },
     }
     for (const [name, spec] of Object.entries(specs)) index.set(`team/${name}`, pod(name, { spec }))
-    expect(index.factsOf('team/prod')).toMatchObject({ governed: 3, vsock: 2 })
+    const seccompProfiles = new Map([
+      ['agent.json', 2],
+      ['open.json', 1],
+    ])
+    expect(index.factsOf('team/prod')).toMatchObject({ governed: 7, seccompProfiles })
+    index.set('team/other', undefined)
+    expect(index.factsOf('team/prod').seccompProfiles).toEqual(new Map([['agent.json', 2]]))
   })
 
   test('reports the own Gateway of a changed pod, and none for an event that changes nothing of it', () => {

@@ -1,0 +1,68 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type ForeignSockets, watchForeignSockets } from '../../../sidecar/capture/foreign-sockets.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const UID = 1_912_345_678
+const EVERY_MS = 400
+let proc: string
+let watch: ForeignSockets | undefined
+let reported: number
+
+beforeEach(() => {
+  proc = mkdtempSync(join(tmpdir(), 'chaperone-proc-'))
+  mkdirSync(join(proc, 'net'))
+  mkdirSync(join(proc, 'fd'))
+  reported = 0
+})
+afterEach(() => {
+  watch?.close()
+  rmSync(proc, { recursive: true })
+})
+
+/** Writes the table of the kernel with these sockets of the user of the proxy. */
+function table(...inodes: readonly number[]): void {
+  const rows = inodes.map(
+    (inode) => `   0: 0100007F:1F90 00000000:0000 01 00000000:00000000 00:00000000 00000000 ${UID} 0 ${inode} 1`,
+  )
+  writeFileSync(join(proc, 'next'), `  sl  local_address …\n${rows.join('\n')}\n`)
+  renameSync(join(proc, 'next'), join(proc, 'net/tcp'))
+}
+
+function start(): void {
+  watch = watchForeignSockets({
+    log: { warn: () => undefined },
+    onChange: () => reported++,
+    everyMs: EVERY_MS,
+    process: { uid: UID, folder: proc },
+  })
+}
+
+/** Opens a socket with a new inode again and again, for `ms` each. */
+function repeat(ms: number, open: (inode: number) => void): Disposable {
+  let inode = 1_000
+  open(inode)
+  const timer = setInterval(() => open((inode += 1)), ms)
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('a program that opens a new connection for each request is found, although no connection lasts until the next search', async () => {
+  using _connections = repeat(EVERY_MS / 2, (inode) => table(inode))
+  start()
+  await eventually('the sockets are found', () => watch?.isFound || null, 20_000)
+  expect(reported).toBe(1)
+})
+
+test('sockets of the proxy that open and close all the time are not reported', async () => {
+  symlinkSync('socket:[7]', join(proc, 'fd/3'))
+  // The kernel still lists a socket for a moment after its descriptor is closed.
+  using _connections = repeat(50, (inode) => table(7, inode))
+  start()
+  await pause(5 * EVERY_MS)
+  expect(watch?.isFound).toBe(false)
+  expect(reported).toBe(0)
+})
