@@ -29,7 +29,8 @@ export class FormSearch {
     const found: Occurrence[] = []
     let at = 0
     // An occurrence that begins in an earlier chunk.
-    while (this.#matched > at && at < text.length) if (this.#step(text.charCodeAt(at++))) found.push(this.#at(at))
+    while (this.#matched > at && at < text.length)
+      if (this.#step(text.charCodeAt(at++))) found.push(this.#at(at))
     const from = at - this.#matched
     if (at < text.length && text.length - from >= this.#form.length) this.#pushWhole(text, from, found)
     else while (at < text.length) this.#step(text.charCodeAt(at++))

@@ -313,7 +313,7 @@ describe('the mask', () => {
       const bytes = [...Buffer.from(textOf(secret))].map((byte) => Buffer.of(byte))
       let passed = 0
       const characters = countedCharacters(() => {
-        for (const byte of bytes) passed += edit?.push(byte).length ?? 0
+        for (const byte of bytes) passed += String(edit?.push(byte) ?? '').length
       })
       expect(passed + (edit?.end().length ?? 0)).toBe(bytes.length)
       return characters / bytes.length
