@@ -7,7 +7,7 @@ import type { ConfigVariable } from './config-variables.ts'
 import { readDatabaseAddresses } from './db/connection/addresses.ts'
 import { type DatabaseTlsFiles, readDatabaseTls } from './db/connection/tls.ts'
 import { type EgressProxySettings, readEgressProxy } from './egress-proxy.ts'
-import type { ApprovalsMode } from './features/approvals/mode.ts'
+import { APPROVALS_MODES, type ApprovalsMode, approvalsMode } from './features/approvals/settings.ts'
 import { type LocalSettings, readLocalSettings } from './features/credentials/local/settings.ts'
 import { type RetentionSettings, readRetentionSettings } from './features/maintenance/settings.ts'
 import { type OidcSettings, readOidcSettings } from './features/oidc/settings.ts'
@@ -127,7 +127,7 @@ export function readConfig(env: Env): ControlPlaneConfig {
     operatorTokenFile: text(env, 'OPERATOR_TOKEN_FILE'),
     publicUrl: publicUrl(env),
     registration: registration(env, host),
-    approvals: (choice(env, 'APPROVALS', ['session', 'token']) as ApprovalsMode | null) ?? 'token',
+    approvals: approvalsMode(choice(env, 'APPROVALS', APPROVALS_MODES), text(env, 'ADMIN_TOKEN_OBJECT')),
     ...readRetentionSettings((name) => text(env, name)),
     recordExport: readRecordExportSettings(
       (name) => text(env, name),

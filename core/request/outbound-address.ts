@@ -11,11 +11,11 @@ export type Resolve = (host: string) => Promise<readonly Address[]>
 /**
  * Allowed networks of a destination. Metadata services and link-local addresses are always refused.
  *
- * - `public` allows only public addresses. It applies to values from an agent or a tenant, such as `webhook_url` or the
- *   URL of a Connector.
- * - A list of ranges allows public addresses and these ranges (`NOTIFY_ALLOW_CIDRS`).
- * - `private` allows public, private and loopback addresses. It applies to settings of the process or of the
- *   organization, to registered gateways, and to Connectors with `allowPrivateAddresses`.
+ * - `public` allows only public addresses. It applies to the URL of a Connector.
+ * - A list of ranges allows public addresses and these ranges: `NOTIFY_ALLOW_CIDRS` for webhooks of agents, and for
+ *   webhooks and mail servers of the organization; `TOKEN_ENDPOINT_ALLOW_CIDRS` for token endpoints of Connectors.
+ * - `private` allows public, private and loopback addresses. It applies to settings of the process, such as the
+ *   identity provider, to `gateway_url` and registered gateways, and to Connectors with `allowPrivateAddresses`.
  */
 export type Reach = 'public' | 'private' | readonly Cidr[]
 

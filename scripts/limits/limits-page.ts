@@ -155,8 +155,15 @@ const ANSWERS: readonly Row[] = [
     'Answer to `tools/list`, whole or an event (`mcp.filterTools`)',
     bytes(TOOL_LIST_BOUNDS.chars),
     `${number(TOOL_LIST_BOUNDS.tools)} tools; ${number(TOOL_LIST_BOUNDS.nodes)} objects, lists and keys; ${number(TOOL_LIST_BOUNDS.commas)} elements`,
-    `slices of ${NAMES_PER_SLICE} names, ${EVENT_SLICE.events} events or ${bytes(EVENT_SLICE.chars)}; ${LIMITS.answerEditMs} ms an answer; events are searched once, however small the chunks`,
+    `slices of ${NAMES_PER_SLICE} names, ${EVENT_SLICE.events} events or ${bytes(EVENT_SLICE.chars)}; ${LIMITS.answerEditMs} ms an answer for all stages; events are searched once, however small the chunks`,
     'passes unfiltered: each call is decided on its own',
+  ],
+  [
+    'Ids of handles and hosted work in an answer; the key that names a streamed request',
+    '1 MiB; 256 KiB of a request',
+    '',
+    `read as it arrives; ${LIMITS.answerEditMs} ms an answer for all stages`,
+    'not read further; the record notes `time budget used up` with the stages',
   ],
   [
     'Injected secret in header fields, trailers and (`scrubResponses`) text',

@@ -25,6 +25,7 @@ import type { RefusalRecord } from './record/refusal-record.ts'
 import type { Reply } from './reply.ts'
 import type { RequestBody } from './request-body.ts'
 import type { RequestTemplate } from './request-template.ts'
+import type { AnswerBudget } from './response/answer-budget.ts'
 import type { EchoMask } from './response/echo-mask.ts'
 import type { SystemOrder } from './system-order.ts'
 
@@ -188,6 +189,8 @@ export class Exchange {
   tunnelBytes: { up: number; down: number } | undefined = undefined
   /** Handles that the provider returned to the agent in its response. */
   given: GivenHandle[] | undefined = undefined
+  /** Time budget of the stages of the response; undefined without a stage that uses the budget. */
+  answerBudget: AnswerBudget | undefined = undefined
   /** True while the exchange counts for the limit of concurrent exchanges of its agent. */
   isAdmitted = false
   /** Called with the beginning of every response message on a WebSocket. */

@@ -48,10 +48,16 @@ const CHECK_MS = 60_000
  */
 const SPREAD_MS = 1_500
 /**
- * First and maximum back-off in milliseconds while certificates permit other names than requested. A replica may lag by
- * seconds; a difference that lasts longer has another cause, for example different versions of the program.
+ * Time in milliseconds after a change of the hosts for which certificates with other names are explained by a replica
+ * that lags. Requests in this time are less than 5 s apart, the spread included.
  */
-const REISSUE_RETRY = { firstMs: RETRY_MS, maxMs: 600_000 }
+const LAG_MS = 60_000
+const LAG_RETRY = { firstMs: RETRY_MS, maxMs: 3_000 }
+/**
+ * First and maximum back-off in milliseconds after that time. The difference then has another cause, for example
+ * different versions of the program.
+ */
+const REISSUE_RETRY = { firstMs: 4_000, maxMs: 600_000 }
 
 export function createIntermediate(deps: IntermediateDeps): Intermediate {
   const { name, sign, onIssued, log, nowMs = Date.now, checkMs = CHECK_MS } = deps
@@ -127,7 +133,8 @@ function createReissue(
 ) {
   // Names that the certificate must permit. Null before the first snapshot: any permitted names are accepted.
   let wanted: PermittedNames | null = null
-  let attempts = 0
+  /** Attempts since the hosts changed, those of them after `LAG_MS`, and the time waited between them. */
+  let [attempts, lateAttempts, waitedMs] = [0, 0, 0]
   let timer: NodeJS.Timeout | undefined
   let isIssuing = false
   let isClosed = false
@@ -138,13 +145,21 @@ function createReissue(
     // `present` is also null when the control plane has an earlier version, whose certificates permit every name.
     if (present === null || wanted === null || isSame(present, wanted)) return
     if (isIssuing || isClosed) return
-    const backoffMs = attempts === 0 ? 0 : backOffLimitMs(attempts - 1, REISSUE_RETRY)
     clearTimeout(timer)
-    timer = setTimeout(() => void attempt(), backoffMs + random() * SPREAD_MS).unref()
+    const delayMs = backOffMs() + random() * SPREAD_MS
+    timer = setTimeout(() => void attempt(delayMs), delayMs).unref()
   }
 
-  async function attempt(): Promise<void> {
+  function backOffMs(): number {
+    if (attempts === 0) return 0
+    const isLag = waitedMs < LAG_MS
+    return isLag ? backOffLimitMs(attempts - 1, LAG_RETRY) : backOffLimitMs(lateAttempts, REISSUE_RETRY)
+  }
+
+  async function attempt(delayMs: number): Promise<void> {
+    if (waitedMs >= LAG_MS) lateAttempts++
     attempts++
+    waitedMs += delayMs
     isIssuing = true
     try {
       await issue()
@@ -165,6 +180,8 @@ function createReissue(
       if (wanted !== null && isSame(wanted, names)) return
       wanted = names
       attempts = 0
+      lateAttempts = 0
+      waitedMs = 0
       compare()
     },
     close(): void {

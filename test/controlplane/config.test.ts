@@ -25,6 +25,14 @@ describe('the configuration', () => {
     )
   })
 
+  test('lets the admin token answer approvals only where that is requested, or where break-glass closes it', () => {
+    expect(readConfig(ENOUGH).approvals).toBe('session')
+    expect(readConfig({ ...ENOUGH, APPROVALS: 'token' }).approvals).toBe('token')
+    const cluster = { ...ENOUGH, ADMIN_TOKEN_OBJECT: 'chaperone-system/chaperone-keys' }
+    expect(readConfig(cluster).approvals).toBe('token')
+    expect(readConfig({ ...cluster, APPROVALS: 'session' }).approvals).toBe('session')
+  })
+
   test.each([
     [{ DATABASE_URL: '' }, /^DATABASE_URL is not set: set it to postgres:/],
     [{ DATABASE_URL: 'mysql://u:secret@h' }, /^DATABASE_URL is not a PostgreSQL address/],

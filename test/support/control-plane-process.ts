@@ -20,8 +20,8 @@ let bundled: Promise<string> | undefined
 const bundle = () => (bundled ??= bundledProgram('controlplane'))
 
 /**
- * Forks the control plane, as `chaperone up` does, and waits until it is ready. The process gets `env` and `PROGRAM_ENV` as
- * its whole environment. `preload` is a module that the process loads before the control plane. Rejects with the output of a
+ * Forks the control plane, as `chaperone up` does, and waits until it is ready. The process gets `env`, the mode
+ * `token` of `APPROVALS` and `PROGRAM_ENV` as its whole environment. `preload` is a module that the process loads before the control plane. Rejects with the output of a
  * process that does not become ready.
  */
 export async function startControlPlaneProcess(
@@ -29,7 +29,8 @@ export async function startControlPlaneProcess(
   preload?: string,
 ): Promise<ControlPlaneProcess> {
   const child = fork(await bundle(), {
-    env: { ...PROGRAM_ENV, PORT: '0', ...env },
+    // The admin token may do everything, as tests change rules with it.
+    env: { ...PROGRAM_ENV, PORT: '0', APPROVALS: 'token', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: preload === undefined ? [] : ['--import', preload],
   })

@@ -1,13 +1,14 @@
 import type { Logger } from 'pino'
 import type { Db } from '../../db/query.ts'
 import { endInterrupted } from './executions/sweeper.ts'
+import { recordRefusedItems } from './submission/refused-items.ts'
 
 const EVERY_MS = 15_000
 
-export type ActionUpkeepDeps = { readonly db: Db; readonly log: Logger }
+export type ActionUpkeepDeps = { readonly db: Db; readonly orgId: string; readonly log: Logger }
 
 /**
- * Ends executions whose replica crashed. Runs at the start and every 15 s, on one replica at a time, until disposed.
+ * Ends executions whose replica crashed, and records refused items of ended minutes. Runs at the start and every 15 s, on one replica at a time, until disposed.
  */
 export class ActionUpkeep implements AsyncDisposable {
   readonly #deps: ActionUpkeepDeps
@@ -21,8 +22,12 @@ export class ActionUpkeep implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
+    const { db, orgId, log } = this.#deps
+    await recordRefusedItems(db, orgId).catch((error: unknown) => {
+      log.error({ err: error }, 'could not record refused items of batches, trying again')
+    })
     await sweep(this.#deps).catch((error: unknown) => {
-      this.#deps.log.error(
+      log.error(
         { err: error },
         'could not end the executions of actions that a stopped replica left open, trying again',
       )

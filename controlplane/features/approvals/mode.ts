@@ -1,11 +1,6 @@
 import type { Db } from '../../db/query.ts'
 import { hasOwner } from '../users/rows.ts'
-
-/**
- * Value of the setting `APPROVALS`. `session`: once the installation has an owner, the CLI token may neither answer
- * approvals nor change rules. `token`: the CLI token is not restricted.
- */
-export type ApprovalsMode = 'session' | 'token'
+import type { ApprovalsMode } from './settings.ts'
 
 /**
  * Creates the function that resolves whether tokens that identify no user, such as the CLI token, are restricted. In

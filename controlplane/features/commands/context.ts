@@ -58,7 +58,7 @@ export async function sessionRequirement({
   return (what) => {
     if (!isRestricted) return
     throw new ChaperoneError('forbidden', {
-      detail: `${what} the session of a user, but the token of the internal API identifies no user. Run chaperone login and use the command line, or use the dashboard. To turn this protection off, start Chaperone with chaperone up --approvals token.`,
+      detail: `${what} the session of a user, but the token of the internal API identifies no user. Run chaperone login and use the command line, or use the dashboard. To turn this protection off, start Chaperone with chaperone up --approvals token, or the control plane with APPROVALS=token.`,
       extra: { restriction: 'machine_token' },
     })
   }

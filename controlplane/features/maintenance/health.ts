@@ -4,6 +4,7 @@ import { currentVersion } from '../../db/config-version.ts'
 import type { Db } from '../../db/query.ts'
 import { CallError, callGateway, checkAddress, resolveByDns } from '../gateways/dial.ts'
 import { listGateways } from '../gateways/rows.ts'
+import { hasGatewayWithPod } from '../pods/rows.ts'
 
 const TIMEOUT_MS = 2_000
 const MAX_BODY = 64 * 1024
@@ -96,11 +97,17 @@ async function gateway(deps: HealthDeps): Promise<void> {
   const url = await deps.gatewayUrl()
   if (url !== null) return probe(url, deps.resolve ?? resolveByDns)
   if (deps.connected().size > 0) return
-  // A Gateway without a token cannot connect. Such a Gateway has a manifest but no process, in an installation that
-  // only uses policies. The check must not fail because this Gateway is not connected.
-  const canConnect = (await listGateways(deps.db)).some((row) => row.tokenSha256 !== null)
-  if (!canConnect) return
-  throw new CheckFailure('unavailable')
+  if (await canConnect(deps.db)) throw new CheckFailure('unavailable')
+}
+
+/**
+ * Reports whether a Gateway has a token, or a pod whose sidecar authenticates by the token of the pod. A Gateway with
+ * neither has a manifest but no process, in an installation that only uses policies. The check must not fail because
+ * this Gateway is not connected.
+ */
+async function canConnect(db: Db): Promise<boolean> {
+  const hasToken = (await listGateways(db)).some((row) => row.tokenSha256 !== null)
+  return hasToken || hasGatewayWithPod(db)
 }
 
 async function probe(url: string, resolve: Resolve): Promise<void> {

@@ -21,6 +21,16 @@ export async function isGovernedServiceAccount(
   return rows.length > 0
 }
 
+/** Returns whether a registered Gateway has a reported pod that is not deleted. */
+export async function hasGatewayWithPod(q: Query): Promise<boolean> {
+  const { rows } = await q.query(
+    `select 1 from pod_identities join gateways on gateways.name = pod_identities.gateway
+     where deleted_at is null limit 1`,
+    [],
+  )
+  return rows.length > 0
+}
+
 /** Lists the instances of these pods. Omits pods that are not reported or are deleted. */
 export async function listInstances(
   q: Query,

@@ -4,6 +4,7 @@ import type { BoundConnector } from '../../../core/connectors/registry.ts'
 import { createKeyScan, isPlainJson, type KeyScan } from '../../../core/request/body/body.ts'
 import type { CanonicalRequest } from '../../../core/request/canonical.ts'
 import { type Answered, type Journaled, setActions } from '../phases.ts'
+import { type AnswerBudget, answerBudgetOf, type BudgetClock } from '../response/answer-budget.ts'
 import type { ResponseStage } from '../response/response-stage.ts'
 import { isSettledByBody, type ProvisionalClassification } from './provisional-classification.ts'
 
@@ -18,20 +19,27 @@ const MAX_SCANNED = 256 * 1024
  * candidate, unless the whole body was scanned and contains the key at most once. Returns null when the body does not
  * determine a candidate, and for a body that is not plain JSON.
  */
-export function scanCandidates(exchange: Journaled): ResponseStage | null {
+export function scanCandidates(exchange: Journaled, clock: BudgetClock): ResponseStage | null {
   const { connector, provisional, named, request } = exchange
   // The key scan supports only JSON in UTF-8 without a content encoding.
   const isReadable = isPlainJson(request.body)
   const isOpen = named !== undefined && isSettledByBody(named)
   return isOpen && connector !== undefined && provisional !== undefined && isReadable
-    ? new CandidateScan(request, connector, provisional)
+    ? new CandidateScan(request, { bound: connector, provisional, budget: answerBudgetOf(exchange, clock) })
     : null
+}
+
+type ScanDeps = {
+  readonly bound: BoundConnector
+  readonly provisional: ProvisionalClassification
+  readonly budget: AnswerBudget
 }
 
 class CandidateScan implements ResponseStage {
   readonly #request: CanonicalRequest
   readonly #bound: BoundConnector
   readonly #provisional: ProvisionalClassification
+  readonly #budget: AnswerBudget
   readonly #patterns: Patterns
   /** Key scan of the body; null until a key appears. Most bodies contain no key. */
   #scan: KeyScan | null = null
@@ -40,17 +48,24 @@ class CandidateScan implements ResponseStage {
   #isObject = true
   /** True when the part of the body beyond the scan limit contains a key name. */
   #isNamed = false
+  /** True when the time budget was used up before the end of the body. */
+  #isCut = false
   /** Last bytes of the searched text, because a key name may be split between two chunks. */
   #tail = ''
 
-  constructor(request: CanonicalRequest, bound: BoundConnector, provisional: ProvisionalClassification) {
+  constructor(request: CanonicalRequest, { bound, provisional, budget }: ScanDeps) {
     this.#request = request
+    this.#budget = budget
     this.#bound = bound
     this.#provisional = provisional
     this.#patterns = patternsOf(provisional.keys)
   }
 
   sent(chunk: Buffer): void {
+    this.#isCut ||= !this.#budget.run('candidates', () => this.#read(chunk))
+  }
+
+  #read(chunk: Buffer): void {
     const scanned = Math.max(0, Math.min(chunk.length, MAX_SCANNED - this.#seen))
     // Most bodies arrive in one piece and contain no key. A native search detects this faster than a scan.
     const isWhole = this.#seen === 0 && chunk.length === this.#length
@@ -89,7 +104,7 @@ class CandidateScan implements ResponseStage {
   #settled(): Action | null {
     const scan = this.#scan
     const { unseen } = this.#provisional
-    if (!this.#isObject) return null
+    if (!this.#isObject || this.#isCut) return null
     if (scan === null) return this.#seen > 0 ? unseen : null
     if (scan.isAmbiguous || this.#isNamed || !(scan.isClosed || this.#seen === this.#length)) return null
     return nameSeen(this.#bound, this.#request, scan.seen())

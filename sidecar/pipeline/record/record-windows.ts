@@ -11,8 +11,9 @@ export type RecordWindowsDeps<T> = Parameters<typeof createRefusalWindows<T>>[0]
 
 /**
  * Creates the windows in which refusals are counted: a minute for most refusals, an hour for hosts that no connector
- * owns. Within the hour, the first refusal of each host has its own record, and one aggregate record counts the others.
- * A timer closes the windows, with or without further requests.
+ * owns. Within the hour, the first refusal of each host has its own record, and one aggregate record counts the others,
+ * because agent programs try the same telemetry hosts dozens of times in each session. A timer closes the windows, with
+ * or without further requests.
  */
 export function createRecordWindows<T>(
   deps: RecordWindowsDeps<T>,

@@ -40,7 +40,7 @@ export function buildRecord(
     effects: names.effects,
     decision: logDecision(exchange),
     would,
-    note: withEcho(outcome.note ?? noteOf(exchange, would), outcome),
+    note: withEcho(withStopped(outcome.note ?? noteOf(exchange, would), exchange), outcome),
     reason: reasonOf(exchange),
     approval_id: exchange.approvalId ?? exchange.holdId ?? null,
     act_id: exchange.actId ?? null,
@@ -85,6 +85,13 @@ function withEcho(note: string | null, { isEchoMasked }: Exchange['outcome']): s
   if (!isEchoMasked) return note
   const echo = 'credential masked in the response'
   return note === null ? echo : `${note}; ${echo}`
+}
+
+function withStopped(note: string | null, { answerBudget }: Exchange): string | null {
+  const stopped = answerBudget?.stopped ?? []
+  if (stopped.length === 0) return note
+  const text = `time budget used up: ${stopped.join(', ')}`
+  return note === null ? text : `${note}; ${text}`
 }
 
 function noteOf(exchange: Exchange, would: LogDecision | null): string | null {

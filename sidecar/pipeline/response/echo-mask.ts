@@ -3,6 +3,7 @@ import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { PacedEdit } from './body-edit.ts'
 import type { EchoForms } from './echo-forms.ts'
 import type { ResponseStage } from './response-stage.ts'
+import { createStreamMask } from './stream-mask.ts'
 import { createWordMask, isProtocolField, WORD_CONTEXT, type WordMask } from './word-mask.ts'
 
 /**
@@ -105,47 +106,51 @@ function isPlainText(headers: RawHeaders): boolean {
 type BodyOptions = { readonly maskWords: WordMask | null; readonly onMasked: () => void }
 
 function maskBody({ anywhere, words }: EchoForms, { maskWords, onMasked }: BodyOptions): StreamEdit {
-  /** End of the received text that may be the beginning of a form of the credential, and is not forwarded yet. */
-  let held = ''
-  /** End of the forwarded text, the context for a word search. */
-  let before = ''
-
-  function mask(text: string, isWhole: boolean): string {
-    const parts = masked(text, anywhere)
-    const safe = maskWords === null ? parts : maskWords(before + parts, before.length, { isWhole })
-    if (safe !== text) onMasked()
-    return safe
-  }
-
+  const forms = createStreamMask(anywhere, onMasked)
+  const whole = maskWords === null ? null : createWordStream(words, maskWords, onMasked)
   return {
     kind: 'paced',
     push(chunk) {
-      const safe = mask(held + chunk.toString('latin1'), false)
-      const searched = lower(safe)
-      const length = Math.max(beginningAtEnd(searched, anywhere, 1), beginningAtEnd(searched, words, 0))
+      const safe = forms.push(chunk)
+      return whole === null ? safe : whole.push(safe, false)
+    },
+    end() {
+      const safe = forms.end()
+      return whole === null ? safe : whole.push(safe, true)
+    },
+  }
+}
+
+/** Masks whole words in a stream of text. `isWhole` of `push` is true for the last chunk. */
+function createWordStream(words: readonly string[], maskWords: WordMask, onMasked: () => void) {
+  /** End of the received text that may be the beginning of a word, and is not forwarded yet. */
+  let held = ''
+  /** End of the forwarded text, the context for a word search. */
+  let before = ''
+  return {
+    push(chunk: Buffer, isWhole: boolean): Buffer {
+      const text = held + chunk.toString('latin1')
+      const safe = maskWords(before + text, before.length, { isWhole })
+      if (safe !== text) onMasked()
+      const length = isWhole ? 0 : beginningAtEnd(lower(safe), words)
       held = length === 0 ? '' : safe.slice(-length)
       const passed = length === 0 ? safe : safe.slice(0, -length)
-      if (maskWords !== null) before = (before + passed).slice(-WORD_CONTEXT)
+      before = (before + passed).slice(-WORD_CONTEXT)
       return Buffer.from(passed, 'latin1')
     },
-    end: () => Buffer.from(mask(held, true), 'latin1'),
   }
 }
 
 /**
- * Returns the number of characters at the end of the text that may be the beginning of a form of the credential, and
- * must wait for the next chunk. `missing` is the minimum number of characters that the form still lacks: 1, or 0 for
- * whole words, because the text after a word decides whether the word is a whole word.
+ * Returns the number of characters at the end of the text that may be the beginning of a word or a word, and must wait
+ * for the next chunk: the text after a word decides whether the word is a whole word.
  */
-function beginningAtEnd(text: string, forms: readonly string[], missing: 0 | 1): number {
-  return Math.max(0, ...forms.map((form) => overlap(text, form, missing)))
+function beginningAtEnd(text: string, words: readonly string[]): number {
+  return Math.max(0, ...words.map((word) => overlap(text, word)))
 }
 
-function overlap(text: string, form: string, missing: number): number {
-  const first = form.charAt(0)
-  const from = Math.max(0, text.length - form.length + missing)
-  for (let at = text.indexOf(first, from); at >= 0; at = text.indexOf(first, at + 1)) {
-    if (form.startsWith(text.slice(at))) return text.length - at
-  }
+function overlap(text: string, word: string): number {
+  for (let length = Math.min(text.length, word.length); length > 0; length--)
+    if (word.startsWith(text.slice(-length))) return length
   return 0
 }

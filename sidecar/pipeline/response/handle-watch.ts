@@ -7,6 +7,7 @@ import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { AgentEntry } from '../../../core/wire/gateway/sync.ts'
 import type { Journaled } from '../phases.ts'
 import type { HandlePort } from '../ports.ts'
+import { type AnswerBudget, answerBudgetOf, type BudgetClock } from './answer-budget.ts'
 import type { ResponseStage } from './response-stage.ts'
 
 /**
@@ -14,17 +15,23 @@ import type { ResponseStage } from './response-stage.ts'
  * forwarded, because the agent may use the ids before the response has ended. Returns null when the operation creates
  * no resources.
  */
-export function handleWatchOf(exchange: Journaled, handles: HandlePort): HandleWatch | null {
+export function handleWatchOf(
+  exchange: Journaled,
+  handles: HandlePort,
+  clock: BudgetClock,
+): HandleWatch | null {
   const { connector, agent, actions = [], scan } = exchange
   const reader = connector?.connector.handles
   if (connector === undefined || reader === undefined || agent === undefined) return null
   const places = reader.given(actions, scan?.result.found ?? [])
-  return places.length === 0 ? null : new HandleWatch(exchange, { handles, reader, places, connector, agent })
+  if (places.length === 0) return null
+  const budget = answerBudgetOf(exchange, clock)
+  return new HandleWatch(exchange, { handles, reader, places, connector, agent, budget })
 }
 
 /** Records the ids in response messages of a WebSocket, each of which is a JSON text. */
-export function watchMessages(exchange: Journaled, handles: HandlePort): void {
-  const watch = handleWatchOf(exchange, handles)
+export function watchMessages(exchange: Journaled, handles: HandlePort, clock: BudgetClock): void {
+  const watch = handleWatchOf(exchange, handles, clock)
   if (watch === null) return
   exchange.onAnswerMessage = (head) => {
     watch.head(200, [])
@@ -40,6 +47,7 @@ type Deps = {
   readonly places: readonly GivenAt[]
   readonly connector: BoundConnector
   readonly agent: AgentEntry
+  readonly budget: AnswerBudget
 }
 
 class HandleWatch implements ResponseStage {
@@ -72,6 +80,10 @@ class HandleWatch implements ResponseStage {
 
   data(chunk: Uint8Array): void {
     if (this.#readers.length === 0) return
+    if (!this.#deps.budget.run('handles', () => this.#read(chunk))) this.#readers = []
+  }
+
+  #read(chunk: Uint8Array): void {
     this.#readers = this.#readers.filter(({ kind, body }) => {
       const isWanted = body.push(chunk)
       const text = body.found.get(0)

@@ -25,11 +25,11 @@ export const PLAIN_RESPONSE: readonly ResponseStage[] = [HEADER_POLICY]
 
 /** Returns the stages that apply to the response of this exchange, in their order. */
 export function responseStagesOf(exchange: Journaled, deps: StageDeps): readonly ResponseStage[] {
-  const candidates = scanCandidates(exchange)
+  const candidates = scanCandidates(exchange, deps.clock)
   const release = exchange.reservedBytes === undefined ? null : releaseOf(deps.reader)
-  const handles = handleWatchOf(exchange, deps.handles)
-  const work = workWatchOf(exchange, deps.hostedWork)
-  const tools = toolFilterOf(exchange, deps.clock.nowMs(), deps.pacer)
+  const handles = handleWatchOf(exchange, deps.handles, deps.clock)
+  const work = workWatchOf(exchange, deps.hostedWork, deps.clock)
+  const tools = toolFilterOf(exchange, deps)
   const mask = exchange.echoMask ?? null
   if ((candidates ?? release ?? handles ?? work ?? tools) === null)
     return mask === null ? PLAIN_RESPONSE : [HEADER_POLICY, mask]

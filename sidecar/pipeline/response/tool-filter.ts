@@ -10,30 +10,37 @@ import { parseBody } from '../../../core/request/body/body.ts'
 import type { RawHeaders } from '../../../core/request/canonical.ts'
 import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { Sliced } from '../../../core/sliced.ts'
-import { LIMITS } from '../../../core/wire/schema/limits.ts'
-import type { Pacer, TimeBudget } from '../pacer.ts'
+import type { Pacer } from '../pacer.ts'
 import type { Answered, Journaled } from '../phases.ts'
+import { type AnswerBudget, answerBudgetOf, type BudgetClock } from './answer-budget.ts'
 import type { BodyEdit, PacedEdit } from './body-edit.ts'
 import type { ResponseStage } from './response-stage.ts'
+
+const STAGE = 'tool filter'
+
+export type FilterDeps = {
+  readonly clock: BudgetClock & { nowMs(): number }
+  readonly pacer: Pacer
+}
 
 /**
  * Returns a stage that removes the tools that the agent may not call from a `tools/list` response. Returns null for
  * other requests, without `mcp.filterTools` on the Connector, and when no tool is denied. The record contains the
  * number of removed tools.
  */
-export function toolFilterOf(exchange: Journaled, nowMs: number, pacer: Pacer): ResponseStage | null {
+export function toolFilterOf(exchange: Journaled, { clock, pacer }: FilterDeps): ResponseStage | null {
   const { connector: bound, snapshot, agent, request } = exchange
   if (bound === undefined || agent === undefined) return null
   const ids = isFiltered(exchange) ? idsOf(exchange) : NO_IDS
   if (ids.size === 0) return null
-  const given = { snapshot, agent, bound, request, nowMs }
+  const given = { snapshot, agent, bound, request, nowMs: clock.nowMs() }
   if (!hidesTools(given)) return null
   const mayCall = callableTools(given)
   const filter = (text: string) => filterToolList(text, ids, mayCall)
   const filteringOf = (answered: Answered): Filtering => ({
     exchange: answered,
     pacer,
-    budget: { leftMs: LIMITS.answerEditMs },
+    budget: answerBudgetOf(answered, clock),
     filter,
     hiddenTools: 0,
   })
@@ -71,7 +78,7 @@ export function askForPlain(rawHeaders: RawHeaders): string[] {
 type Filtering = {
   readonly exchange: Answered
   readonly pacer: Pacer
-  readonly budget: TimeBudget
+  readonly budget: AnswerBudget
   readonly filter: (text: string) => Sliced<FilteredMessage>
   /** Number of tools that were removed so far. */
   hiddenTools: number
@@ -99,6 +106,7 @@ function whole(edit: (body: Buffer) => Promise<Buffer>): BodyEdit {
 async function editJson(body: Buffer, given: Filtering): Promise<Buffer> {
   const { exchange, pacer, budget, filter } = given
   const filtered = await pacer.runWithin(exchange, filter(body.toString('utf8')), budget)
+  if (filtered === null) budget.stop(STAGE)
   const hidden = filtered?.hidden ?? []
   note(given, hidden.length)
   return filtered === null || hidden.length === 0 ? body : Buffer.from(filtered.text)
@@ -126,6 +134,7 @@ function eventEdit(given: Filtering): PacedEdit {
     const onHidden = (tools: number) => note(given, tools)
     const work = filterEvents(events, (data) => filterLatin1(data, given), { out, onHidden })
     isSpent = (await pacer.runWithin(exchange, work, budget)) === null
+    if (isSpent) budget.stop(STAGE)
     return latin1(out.join('') + (isSpent ? events.rest() : ''))
   }
 

@@ -6,6 +6,7 @@ import type { CanonicalRequest, RawHeaders } from '../../../core/request/canonic
 import { headerValue } from '../../../core/request/headers/headers.ts'
 import type { Journaled } from '../phases.ts'
 import type { HostedWorkPort } from '../ports.ts'
+import { type AnswerBudget, answerBudgetOf, type BudgetClock } from './answer-budget.ts'
 import { isEvents } from './handle-watch.ts'
 import type { ResponseStage } from './response-stage.ts'
 
@@ -14,7 +15,7 @@ type WorkWatch = Required<Pick<ResponseStage, 'readsBody' | 'data' | 'end' | 'ov
 }
 
 /** Returns a watch that records hosted work that the provider starts or ends; null when the request does neither. */
-export function workWatchOf(exchange: Journaled, port: HostedWorkPort): WorkWatch | null {
+export function workWatchOf(exchange: Journaled, port: HostedWorkPort, clock: BudgetClock): WorkWatch | null {
   const { connector, agent, request, actions = [], system } = exchange
   const work = connector?.connector.hostedWork
   if (work === undefined || connector === undefined || agent === undefined || system !== undefined)
@@ -23,6 +24,7 @@ export function workWatchOf(exchange: Journaled, port: HostedWorkPort): WorkWatc
   if (start !== null) {
     return new StartWatch(work, start, {
       request,
+      budget: answerBudgetOf(exchange, clock),
       isStarted: (started) => port.started(connector, agent, started),
       isEnded: (ids) => port.ended(connector, start.kind.kind, ids),
       isUnidentified: port.unidentified,
@@ -32,14 +34,15 @@ export function workWatchOf(exchange: Journaled, port: HostedWorkPort): WorkWatc
     const end = work.ends.get(action.type)
     if (end === undefined) continue
     const ids = [...request.segments.map(withoutVerb), ...textsOf(action.parameters)]
-    return new EndWatch(end, work, () => port.ended(connector, end.kind, ids))
+    const budget = answerBudgetOf(exchange, clock)
+    return new EndWatch(end, work, { budget, isEnded: () => port.ended(connector, end.kind, ids) })
   }
   return null
 }
 
 /** Records hosted work in response messages of a WebSocket, each of which is a JSON text. */
-export function watchMessageWork(exchange: Journaled, port: HostedWorkPort): void {
-  const watch = workWatchOf(exchange, port)
+export function watchMessageWork(exchange: Journaled, port: HostedWorkPort, clock: BudgetClock): void {
+  const watch = workWatchOf(exchange, port, clock)
   if (watch === null) return
   const others = exchange.onAnswerMessage
   exchange.onAnswerMessage = (head) => {
@@ -51,6 +54,7 @@ export function watchMessageWork(exchange: Journaled, port: HostedWorkPort): voi
 
 type Notes = {
   readonly request: CanonicalRequest
+  readonly budget: AnswerBudget
   readonly isStarted: (work: NonNullable<ReturnType<typeof startedWork>>) => void
   readonly isEnded: (ids: readonly string[]) => void
   readonly isUnidentified: () => void
@@ -101,6 +105,10 @@ class StartWatch implements WorkWatch {
   data(chunk: Uint8Array): void {
     const body = this.#body
     if (body === null) return
+    if (!this.#notes.budget.run('hosted work', () => this.#read(body, chunk))) this.#body = null
+  }
+
+  #read(body: MemberReader, chunk: Uint8Array): void {
     const isWanted = body.push(chunk)
     const isFound = this.#members.every((_member, at) => body.found.has(at))
     if (!isWanted || isFound) this.#body = null
@@ -140,19 +148,21 @@ function segmentAfter({ segments }: CanonicalRequest, name: string): string | un
   return at === -1 ? undefined : segments[at + 1]
 }
 
+type EndDeps = { readonly budget: AnswerBudget; readonly isEnded: () => void }
+
 class EndWatch implements WorkWatch {
   readonly readsBody = true
   readonly #end: WorkEnd
   /** Member of the response that shows the result: the state of the work, or a failure. Null if there is none. */
   readonly #member: readonly string[] | null
-  readonly #isEnded: () => void
+  readonly #deps: EndDeps
   #body: MemberReader | null = null
   #isOk = false
 
-  constructor(end: WorkEnd, { errorMember, statusPath = ['status'] }: HostedWork, isEnded: () => void) {
+  constructor(end: WorkEnd, { errorMember, statusPath = ['status'] }: HostedWork, deps: EndDeps) {
     this.#end = end
     this.#member = end.states === null ? (errorMember?.split('.') ?? null) : statusPath
-    this.#isEnded = isEnded
+    this.#deps = deps
   }
 
   head(status: number, headers: RawHeaders): void {
@@ -162,14 +172,18 @@ class EndWatch implements WorkWatch {
   }
 
   data(chunk: Uint8Array): void {
-    this.#body?.push(chunk)
+    const body = this.#body
+    if (body === null || this.#deps.budget.run('hosted work', () => body.push(chunk))) return
+    // The work counts as not ended, so that a kill switch still cancels it.
+    this.#isOk = false
+    this.#body = null
   }
 
   end(): void {
     const text = this.#body?.found.get(0)
     const { states } = this.#end
     const isEnded = states === null ? text === undefined : text !== undefined && states.includes(text)
-    if (this.#isOk && isEnded) this.#isEnded()
+    if (this.#isOk && isEnded) this.#deps.isEnded()
   }
 
   over(): void {}

@@ -60,8 +60,8 @@ export function createForward(
     run(exchange): Promise<undefined> {
       const { channel } = exchange
       if (channel === undefined) return send(exchange, deps)
-      watchMessages(exchange, handles)
-      watchMessageWork(exchange, hostedWork)
+      watchMessages(exchange, handles, clock)
+      watchMessageWork(exchange, hostedWork, clock)
       return channel.forward(exchange)
     },
   }

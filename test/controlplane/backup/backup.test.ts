@@ -65,6 +65,7 @@ async function running<T>(
     MASTER_KEY_FILE: of.masterKey,
     ADMIN_TOKEN_FILE: of.adminToken,
     LOCAL_GATEWAY_TOKEN_FILE: of.enrolToken,
+    APPROVALS: 'token',
     PORT: '0',
   })
   const plane = await createControlPlane(config, pino({ level: 'silent' }))

@@ -29,14 +29,18 @@ export type TestControlPlane = ControlPlane & {
 
 export const PASSWORD = 'correct horse battery'
 
-/** The real control plane on a free port with the given database. */
+/**
+ * The real control plane on a free port with the given database. The admin token may do everything, as tests change
+ * rules with it, unless `env` sets `APPROVALS`.
+ */
 export async function startControlPlane(
   database: TestDatabase,
   env: Record<string, string> = {},
 ): Promise<TestControlPlane> {
   const lines: string[] = []
   const log: Logger = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
-  const config = readConfig({ DATABASE_URL: database.url, MASTER_KEY: 'ab'.repeat(32), PORT: '0', ...env })
+  const always = { DATABASE_URL: database.url, MASTER_KEY: 'ab'.repeat(32), PORT: '0', APPROVALS: 'token' }
+  const config = readConfig({ ...always, ...env })
   const controlPlane = await createControlPlane(config, log, { passwordCost: PASSWORD_COST })
   const call = caller(controlPlane.url, {})
   return {

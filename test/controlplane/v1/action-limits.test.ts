@@ -50,6 +50,23 @@ test('refused items of batches leave at most 540 actions of an agent and minute,
   )
   expect(Math.max(...minutes.map(({ n }) => n))).toBeLessThanOrEqual(540)
   expect(minutes.reduce((sum, { n }) => sum + n, 0)).toBeGreaterThanOrEqual(540)
+  // The items that were not stored are counted in one event for each minute, once the minute is over.
+  await world.sql(`update refused_item_tallies set minute = minute - interval '2 minutes'`)
+  for (let n = 0; n < 2; n++) await world.replica()
+  const events = await world.sql<{ details: { refusals?: Record<string, unknown>; reason: string } }>(
+    `select details from audit_events where event_type = 'action.denied' and details ? 'refusals' order by id`,
+  )
+  expect(events.length).toBeLessThanOrEqual(2)
+  expect(events.length).toBeGreaterThan(0)
+  const stored = minutes.reduce((sum, { n }) => sum + n, 0)
+  expect(events.reduce((sum, { details }) => sum + Number(details.refusals?.['count']), 0)).toBe(800 - stored)
+  expect(events[0]?.details).toMatchObject({
+    decision: 'deny',
+    reason: expect.stringMatching(/^\d+ refusals from \S+Z to \S+Z, 1 target: items of batches/),
+    refusals: { distinct_targets: 1, more_targets: false, targets: [DESTRUCTIVE.resource.target] },
+  })
+  const { first, last } = events[0]?.details.refusals ?? {}
+  expect(Date.parse(String(first))).toBeLessThanOrEqual(Date.parse(String(last)))
   const allowed = { actions: Array(20).fill({ action_spec: ALLOWED }) }
   expect((await caller.call('POST', '/api/v1/actions/batch', allowed)).status).toBe(200)
   expect((await caller.call('POST', '/api/v1/actions', { action_spec: DESTRUCTIVE })).status).toBe(200)

@@ -281,4 +281,45 @@ describe('the mask', () => {
       }
     }
   })
+
+  /** Counts the characters that string operations and comparisons of characters read while `run` runs. */
+  function countedCharacters(run: () => void): number {
+    const prototype = String.prototype as unknown as Record<string, (...given: unknown[]) => unknown>
+    const names = ['toLowerCase', 'indexOf', 'startsWith', 'slice', 'charCodeAt'] as const
+    const originals = names.map((name) => prototype[name])
+    let characters = 0
+    for (const [at, name] of names.entries()) {
+      const original = originals[at]
+      prototype[name] = function (this: string, ...given: unknown[]) {
+        characters += name === 'charCodeAt' ? 1 : this.length
+        return original?.apply(this, given)
+      }
+    }
+    try {
+      run()
+    } finally {
+      for (const [at, name] of names.entries()) if (originals[at]) prototype[name] = originals[at]
+    }
+    return characters
+  }
+
+  it.each([
+    ['a beginning of the credential', (secret: string) => secret.slice(0, -1)],
+    ['beginnings that come to nothing', (secret: string) => `${'a'.repeat(secret.length)}`],
+  ])('reads characters in proportion to the bytes of %s that arrive one by one', (_what, textOf) => {
+    const work = (length: number) => {
+      const secret = `${'a'.repeat(length - 1)}b`
+      const edit = maskOf(secret)?.edit(200, ['content-type', 'text/plain'])
+      const bytes = [...Buffer.from(textOf(secret))].map((byte) => Buffer.of(byte))
+      let passed = 0
+      const characters = countedCharacters(() => {
+        for (const byte of bytes) passed += String(edit?.push(byte) ?? '').length
+      })
+      expect(passed + (edit?.end().length ?? 0)).toBe(bytes.length)
+      return characters / bytes.length
+    }
+    const [short, long] = [work(500), work(4_000)]
+    expect(long).toBeLessThan(1.5 * short)
+    expect(long).toBeLessThan(1_000)
+  })
 })

@@ -20,6 +20,8 @@ let issued = 0
 let signed = 0
 /** How far the clock of the pod is ahead. */
 let aheadMs = 0
+/** Random number of the pod: the latest request is the one with the highest number. */
+let random = 0
 /** For how long certificates are valid from now on. */
 let lifeMs = 86_400_000
 
@@ -30,6 +32,7 @@ beforeEach(async () => {
   signed = 0
   aheadMs = 0
   lifeMs = 86_400_000
+  random = 0
   pod = create()
 })
 afterEach(async () => {
@@ -53,7 +56,7 @@ function create(): PodCa {
       bundleFile: join(dir, 'bundle.crt'),
     },
     onIssued: () => issued++,
-    random: () => 0,
+    random: () => random,
     nowMs: () => Date.now() + aheadMs,
     checkMs: 5,
     log,
@@ -101,18 +104,63 @@ test('the root of the pod is the same after a restart, and its key is readable f
   expect((await pod.ready(1_000))[1]).toBe(own)
 })
 
+/** Time in milliseconds within which a change of the hosts leads to a request. */
+const REISSUE_MS = 5_000
+const LATEST = 0.999_999
+
 test('another set of hosts causes another certificate; the same set in another order does not', async () => {
   hosts = ['b.example', 'a.example']
   await pod.ready(1_000)
+  useFakeTimers()
+  random = LATEST
   pod.cover(['a.example', 'b.example'])
+  await vi.advanceTimersByTimeAsync(REISSUE_MS)
   expect(signed).toBe(1)
   hosts = ['a.example', 'new.example']
   pod.cover(['a.example', 'new.example'])
   // The agent can reach the new host before.
   expect(issuerOf('new.example')).toBe('pod')
-  await eventually('reissued', () => issued === 2 || null)
+  await vi.advanceTimersByTimeAsync(REISSUE_MS)
+  expect(signed).toBe(2)
+  await advanceUntil(() => issued === 2, 0)
   expect(issuerOf('new.example')).toBe('control plane')
   expect(issuerOf('b.example')).toBe('pod')
+})
+
+test.each([0, LATEST])(
+  'a replica that lags by up to a minute delays the new certificate by less than 5 s (random number %d)',
+  async (given) => {
+    await pod.ready(1_000)
+    useFakeTimers()
+    random = given
+    pod.cover(['api.example', 'new.example'])
+    for (let seconds = 0; seconds < 60; seconds += REISSUE_MS / 1_000) {
+      const before = signed
+      await vi.advanceTimersByTimeAsync(REISSUE_MS)
+      await advanceUntil(() => vi.getTimerCount() > 0, 0)
+      expect(signed, `${seconds} s after the change`).toBeGreaterThan(before)
+    }
+    hosts = ['api.example', 'new.example']
+    await vi.advanceTimersByTimeAsync(REISSUE_MS)
+    await advanceUntil(() => issuerOf('new.example') === 'control plane', 0)
+  },
+)
+
+test('a control plane whose certificates differ for another reason is asked less and less often', async () => {
+  await pod.ready(1_000)
+  useFakeTimers()
+  pod.cover(['api.example', 'new.example'])
+  const requestsIn = async (minutes: number) => {
+    const before = signed
+    for (let second = 0; second < 60 * minutes; second++) {
+      await vi.advanceTimersByTimeAsync(1_000)
+      await advanceUntil(() => vi.getTimerCount() > 0, 0)
+    }
+    return signed - before
+  }
+  expect(await requestsIn(1)).toBeLessThan(30)
+  await requestsIn(20)
+  expect(await requestsIn(30)).toBeLessThanOrEqual(4)
 })
 
 test('a replica that lags is asked again until it permits the hosts', async () => {
@@ -136,7 +184,7 @@ test('a change during the back-off of another one is requested at once', async (
   await advanceUntil(() => vi.getTimerCount() > 0, 0)
   hosts = ['two.example']
   pod.cover(['two.example'])
-  // The clock stands still, and the back-off at hand is 4 s.
+  // The clock stands still, and the back-off at hand is 3 s.
   await advanceUntil(() => issuerOf('two.example') === 'control plane', 0)
 })
 

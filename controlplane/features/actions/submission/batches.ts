@@ -1,4 +1,6 @@
 import type { ActionSpec } from '../../../../core/action/spec.ts'
+import { REFUSAL_LIMITS } from '../../../../core/state/refusal-limits.ts'
+import { storableText } from '../../../../core/storable.ts'
 import type { DecisionView } from '../../../../core/wire/v1.ts'
 import { newId } from '../../../crypto/ids.ts'
 import { rateLimited } from '../../../rate-limited.ts'
@@ -49,7 +51,7 @@ async function store(deps: SubmissionDeps, given: Given): Promise<Batch | null> 
   const batchId = newId('batch')
   const actions = given.specs.map((spec) => itemOf(deps, given, { spec, batchId }))
   const refused = actions.filter(({ status }) => status === 'denied')
-  if (refused.length > 0) await countRefused(deps, given.agent.id, refused.length)
+  if (refused.length > 0) await countRefused(deps, given.agent.id, refused)
   const stored = new Map((await insertActions(deps.db, actions)).map((row) => [row.id, row]))
   if (stored.size < actions.length) return null
   return { batchId, items: actions.map((action) => answered(action, stored.get(action.id))) }
@@ -59,9 +61,19 @@ async function store(deps: SubmissionDeps, given: Given): Promise<Batch | null> 
  * Counts the refused actions of a batch. Throws `rate_limited` above the limit per minute. The request rate limit is
  * not sufficient, because a batch counts as one request and may add up to 20 audit events.
  */
-async function countRefused({ db }: SubmissionDeps, agentId: string, items: number): Promise<void> {
-  const retryAfterS = await takeRefusedItems(db, agentId, items)
+async function countRefused(
+  { db }: SubmissionDeps,
+  agentId: string,
+  refused: readonly NewAction[],
+): Promise<void> {
+  const targets = new Set(refused.map(targetOf))
+  const retryAfterS = await takeRefusedItems(db, { agentId, items: refused.length, targets: [...targets] })
   if (retryAfterS !== null) throw rateLimited(retryAfterS)
+}
+
+function targetOf({ spec: { resource } }: NewAction): string {
+  const target = resource.target ?? resource.provider
+  return storableText(target.slice(0, REFUSAL_LIMITS.targetLength))
 }
 
 function answered(

@@ -22,7 +22,8 @@ const create = (name: string, more: object = {}) =>
   here.admin('POST', '/api/dashboard/agents', { name, runtime: 'test', environment: 'development', ...more })
 
 beforeAll(async () => {
-  here = await startTestInstallation({ APPROVALS: 'session' })
+  // An empty value is the default.
+  here = await startTestInstallation({ APPROVALS: '' })
   writes = (await readOperations(here.plane.call)).filter(
     ({ method, security }) => method !== 'GET' && security.includes('session'),
   )
