@@ -145,7 +145,6 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
       connector: row.name,
       source: row.source === 'kubernetes' ? 'kubernetes' : 'file',
     })
-    if ('whole' in minted) return { reply: whole(minted.whole), keepMs: WHOLE_MS }
     const lifetimeMs = minted.lifetimeMs - (clock.monotonicMs() - sinceMs)
     // The negated comparison also refuses NaN.
     if (!(lifetimeMs >= MIN_LIFETIME_MS)) throw new MintError(TOO_SHORT)
