@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -198,6 +199,74 @@ test('a rotated credential is replaced at once, over the API and by the command,
   })
   const refused = await rotate('stored')
   expect(refused).toMatchObject({ status: 409, text: expect.stringContaining('is sent as it is stored') })
+})
+
+type RecordedCredential = { readonly id: string; readonly source: string; readonly scope?: readonly string[] }
+
+/** Returns the credentials in the records of a host, oldest first, once there are `count` records. */
+function recorded(host: string, count: number): Promise<RecordedCredential[]> {
+  return eventually(`${count} records of ${host}`, async () => {
+    const { body } = await world.here.admin('GET', '/api/dashboard/traffic?limit=500')
+    const rows = (body['traffic'] as Array<{ host: string; credential: RecordedCredential | null }>)
+      .filter((row) => row.host === host)
+      .flatMap(({ credential }) => credential ?? [])
+    return rows.length < count ? null : rows.toReversed()
+  })
+}
+
+test('records say from which source a stored credential comes, and which of its versions was sent', async () => {
+  const { server, here } = world
+  const upstream = { url: server.url, allowPrivateAddresses: true, allowPlaintextCredential: true }
+  const sends = (name: string, token: string) =>
+    eventually(`a request with ${token}`, async () => {
+      await world.send('GET', `${name}.test`)
+      return server.calls.at(-1)?.token === token ? true : null
+    })
+  const set = async (name: string, secret: string) => {
+    const put = await here.admin('PUT', '/api/dashboard/credentials', { name, secret })
+    expect(put.status, put.text).toBe(200)
+  }
+  const sources = {
+    secretRef: (secret: string) =>
+      world.connect('by-secretref', {}, secret, {
+        spec: { upstream, credential: { secretRef: { name: 'by-secretref' } } },
+      }),
+    vault: async (secret: string) => {
+      await world.connect('by-vault', {}, null, { spec: { upstream, credential: { vault: 'by-vault' } } })
+      await set('by-vault', secret)
+    },
+  }
+  for (const [source, change] of Object.entries(sources)) {
+    const name = `by-${source.toLowerCase()}`
+    for (const version of ['first', 'second', 'first']) {
+      await change(`${version}-${name}`)
+      await sends(name, `${version}-${name}`)
+    }
+    server.calls.splice(0)
+    const credentials = await recorded(`${name}.test`, 3)
+    const ids = [...new Set(credentials.map(({ id }) => id))]
+    expect(new Set(credentials.map((one) => one.source))).toEqual(new Set([source]))
+    // The id of a credential that is set again is the former id. It is no plain hash.
+    expect(ids).toHaveLength(2)
+    for (const id of ids) expect(id).toMatch(new RegExp(`^default/${name}/[0-9a-f]{12}$`))
+    for (const secret of [`first-${name}`, `second-${name}`])
+      expect(ids.join()).not.toContain(createHash('sha256').update(secret).digest('hex').slice(0, 12))
+  }
+})
+
+test('records and the audit trail have source and scope of a token of the Connector', async () => {
+  const { server, here } = world
+  await world.connect('scoped', { scopes: ['repo.read'] }, server.clientSecret)
+  await world.ready('scoped')
+  const [credential] = await recorded('scoped.test', 1)
+  expect(credential).toMatchObject({
+    ...{ id: 'default/scoped/1', source: 'oauth2', scope: ['repo.read'] },
+    expires_at: expect.stringMatching(/Z$/),
+  })
+  const events = await here.sql(
+    `select details from audit_events where details->>'change' = 'credential.minted' and details->>'connector' = 'default/scoped'`,
+  )
+  expect(events).toMatchObject([{ details: { serial: 1, source: 'oauth2', scope: ['repo.read'] } }])
 })
 
 test('no secret is in the database, the logs, the journal, the replies and the audit log', async () => {
