@@ -269,6 +269,31 @@ test('records and the audit trail have source and scope of a token of the Connec
   expect(events).toMatchObject([{ details: { serial: 1, source: 'oauth2', scope: ['repo.read'] } }])
 })
 
+test('chaperone status has age, expiry and last error of each short-lived credential', async () => {
+  const { server, here } = world
+  await world.connect('shown', {}, server.clientSecret)
+  await world.ready('shown')
+  await world.connect('unshown', {}, 'another-secret')
+  await eventually('the failure', async () => (await world.view('unshown')).minted?.error ?? null)
+  const env = { PATH: process.env['PATH'], CHAPERONE_URL: here.plane.url, CHAPERONE_TOKEN: here.adminToken }
+  const status = async (...options: string[]) => {
+    const child = spawn(process.execPath, [cliProgram(), 'status', ...options], { env })
+    return await text(child.stdout)
+  }
+  const shown = await status()
+  expect(shown).toMatch(
+    /^credential {5}default\/shown has a secret that is \d+ (s|min) old and expires in \d+ (s|min)$/m,
+  )
+  expect(shown).toMatch(/^credential {5}default\/unshown has no secret yet; last error: .*invalid_client/m)
+  expect(JSON.parse(await status('--json'))).toMatchObject({
+    short_lived_credentials: expect.arrayContaining([
+      { connector: 'default/shown', minted: expect.objectContaining({ kind: 'oauth2', error: null }) },
+    ]),
+  })
+  // Without a secret, the Connector causes no more exchanges.
+  await world.connect('unshown', {}, null)
+})
+
 test('no secret is in the database, the logs, the journal, the replies and the audit log', async () => {
   const { server, here } = world
   server.failure = {
