@@ -104,9 +104,7 @@ test('repositories of other accounts are left out of a token, which is never wid
   expect(await mint(['contents:read'], ['acme/site', 'other/fork'])).toMatchObject({
     scope: ['Acme/site', 'contents:read', 'metadata:read'],
   })
-  expect(asked).toEqual([
-    { repositories: ['site'], permissions: { contents: 'read', metadata: 'read' } },
-  ])
+  expect(asked).toEqual([{ repositories: ['site'], permissions: { contents: 'read', metadata: 'read' } }])
 })
 
 test('a request is refused when the installation has only some of its repositories', async () => {
