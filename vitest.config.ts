@@ -10,6 +10,7 @@ const SETUP = ['test/support/worker-state.ts']
  * between those that compute, so that the cores always have something to do.
  */
 const LONGEST = [
+  'test/system/minted-storm.test.ts',
   'test/controlplane/sync/partition.test.ts',
   'test/capture/startup.test.ts',
   'test/up/up.test.ts',
@@ -18,7 +19,6 @@ const LONGEST = [
   'test/controlplane/sync/replicas.test.ts',
   'test/capture/bypass.test.ts',
   'test/operator/inject/admission-component.test.ts',
-  'test/system/minted-storm.test.ts',
   'test/controlplane/sync/failover.test.ts',
   'test/controlplane/cluster/callers.test.ts',
   'test/system/minted-credentials.test.ts',

@@ -60,16 +60,19 @@ export type RecordAudit = z.infer<typeof RecordAuditSchema>
 export const RecordCredentialSchema = z.object({
   /**
    * Id of the token that was issued for this request, as in the audit event `credential.narrowed`. Without such a
-   * token: the name of the Connector (`default/codehost`), and for a short-lived credential also the number of the
-   * audit event `credential.minted` (`default/codehost/7`).
+   * token: the name of the Connector and the version of its credential. The version of a minted credential is the number
+   * of the audit event `credential.minted` (`default/codehost/7`). The version of a stored credential is an id that is
+   * different after each change (`default/codehost/5f0c9a1b2c3d`).
    */
   id: z.string().max(700),
   /**
-   * Field of the Connector that states the source of a short-lived credential, such as `githubApp`; otherwise `stored`.
+   * Field of the Connector that states the source, such as `githubApp` or `secretRef`; `api` for a Connector of the API,
+   * `organisation` for the token of the organisation, `stored` if the control plane does not state the source.
    */
   source: z.string().max(32),
   /**
-   * Repositories and permissions of a token that was narrowed to the request, such as `acme/site`, `contents:write`.
+   * Repositories and permissions, or scopes: those of a token that was narrowed to the request, such as `acme/site`,
+   * `contents:write`; otherwise those that the Connector states for its tokens.
    */
   scope: z.array(z.string().max(300)).max(128).nullish(),
   /**

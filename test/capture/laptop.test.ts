@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decode, encode } from 'dns-packet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isOpenToCaptured } from '../../controlplane/cli/capture/captured-access.ts'
+import { maskedFolders } from '../../controlplane/cli/capture/masked-folders.ts'
 import { assertCaptureSupported } from '../../controlplane/cli/capture/namespace.ts'
 import { seccompCommand } from '../../controlplane/cli/capture/seccomp-filter.ts'
+import { protectManifests } from '../../controlplane/cli/up/protect-manifests.ts'
 import { ConnectionPreamble } from '../../core/capture/connection-preamble.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
@@ -140,6 +143,28 @@ print("ready",flush=True);sys.stdin.read()`
       await once(daemon, 'exit')
       rmSync(dir, { recursive: true })
     }
+  })
+
+  test('is detected by a later start whose manifests folder it can write to', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'chaperone-later-'))
+    const manifests = join(dir, 'manifests')
+    mkdirSync(manifests)
+    const shell = `touch ${manifests}/written; until [ -e ${dir}/ended ]; do sleep 0.02; done`
+    const running = run('sh', '-c', shell)
+    try {
+      await eventually('started', () => existsSync(join(manifests, 'written')) || null)
+      expect([isOpenToCaptured(manifests), isOpenToCaptured(laptop.manifests)]).toEqual([true, false])
+      const warnings: string[] = []
+      const env = { HOME: dir, XDG_STATE_HOME: join(dir, 'state') }
+      expect(protectManifests({ env, manifests, warn: (line) => void warnings.push(line) })).toBe(false)
+      expect(warnings.join()).toContain('credentials from env, file and exec are off')
+      expect(maskedFolders(env)).toContain(manifests)
+    } finally {
+      writeFileSync(join(dir, 'ended'), '')
+      await running
+    }
+    expect(isOpenToCaptured(manifests)).toBe(false)
+    rmSync(dir, { recursive: true })
   })
 
   test('hides the files of other runs from captured commands', async () => {

@@ -1,17 +1,10 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { caller } from '../controlplane/routes/start.ts'
-import { bundledProgram } from '../support/bundled-program.ts'
-import { startControlPlaneProcess } from '../support/control-plane-process.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { type GithubAppServer, startGithubAppServer } from '../support/github-app-server.ts'
-import { PROGRAM_ENV } from '../support/program-env.ts'
-import { IS_FULL } from '../support/proof.ts'
-import { workerPostgres } from '../support/worker-postgres.ts'
+import { expectNone, filesOf, formsOf } from '../support/secret-forms.ts'
 import { type MintedWorld, startMintedWorld } from './minted-world.ts'
 
 /** Names of the sources, each with a secret that no text of the product may have. */
@@ -171,43 +164,6 @@ async function replies(): Promise<readonly string[]> {
   return [...answers.map(({ text }) => text), (await here.maintenance('GET', '/api/metrics')).text]
 }
 
-function filesOf(folder: string): readonly string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile())
-    .map((path) => readFileSync(path, 'latin1'))
-}
-
-/** Forms in which a secret could appear. */
-function formsOf(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret)
-  // Base64 of a longer text with the secret at any of three offsets.
-  const inner = [0, 1, 2].map((offset) =>
-    Buffer.concat([Buffer.alloc(offset), bytes])
-      .toString('base64')
-      .slice(offset === 0 ? 0 : 4, -4),
-  )
-  return [
-    secret,
-    encodeURIComponent(secret),
-    JSON.stringify(secret).slice(1, -1),
-    bytes.toString('hex'),
-    ...inner,
-  ]
-}
-
-function expectNone(texts: readonly string[], secrets: readonly string[]): void {
-  const forms = secrets.flatMap(formsOf)
-  for (const text of texts)
-    for (const form of forms)
-      if (text.includes(form)) throw new Error(`a text has ${form}: ${around(text, form)}`)
-}
-
-function around(text: string, form: string): string {
-  const at = text.indexOf(form)
-  return text.slice(Math.max(0, at - 200), at + 200)
-}
-
 test('the check finds a secret in any of its forms', () => {
   for (const form of formsOf('canary'))
     expect(() => expectNone([`a ${form} b`], ['canary'])).toThrow('a text has')
@@ -229,104 +185,3 @@ test('no secret of any source is in the database, the logs, the journal, replies
   expect(seen.join()).toContain('default/broken-json')
   expectNone([...seen, ...filesOf(world.dataDir)], secrets)
 })
-
-const CRASH = `
-process.report.directory = process.env.REPORTS
-process.report.reportOnUncaughtException = true
-process.on('SIGUSR2', () => setImmediate(() => { throw new Error('injected crash') }))
-`
-
-test.runIf(IS_FULL)(
-  'no secret is in the output and the diagnostic report of a crashed control plane and gateway',
-  async () => {
-    const reports = join(dir, 'reports')
-    mkdirSync(reports)
-    const preload = join(dir, 'crash.mjs')
-    writeFileSync(preload, CRASH)
-    for (const name of ['enrol', 'operator'])
-      writeFileSync(join(dir, `${name}.token`), `${name}-token-of-the-crash`)
-    const server = await workerPostgres()
-    const database = await server.createDatabase()
-    const masterKey = 'ef'.repeat(32)
-    const plane = await startControlPlaneProcess(
-      {
-        ...{ DATABASE_URL: database.url, MASTER_KEY: masterKey, LOCAL_CREDENTIALS: 'on', REPORTS: reports },
-        ...{
-          LOCAL_GATEWAY_TOKEN_FILE: join(dir, 'enrol.token'),
-          OPERATOR_TOKEN_FILE: join(dir, 'operator.token'),
-        },
-        ...{ ADMIN_TOKEN_FILE: join(dir, 'admin.token'), CANARY: SECRETS.env },
-        PATH: [join(dir, 'bin'), process.env['PATH']].join(delimiter),
-      },
-      preload,
-    )
-    onTestFinished(() => plane.kill())
-    const operator = caller(plane.url, { authorization: 'Bearer operator-token-of-the-crash' })
-    const push = async (kind: string, name: string, spec: object, credential: string | null = null) => {
-      const resource = { apiVersion: 'chaperone.dev/v1alpha1', kind, metadata: { name }, spec }
-      const about = { uid: name, generation: 1, source: 'file', managed_by: 'canary.yaml', credential }
-      const answer = await operator('PUT', `/api/operator/objects/${kind}/default/${name}`, {
-        ...about,
-        resource,
-      })
-      expect(answer.body, answer.text).toMatchObject({ accepted: true })
-    }
-    await push('Gateway', 'local', {})
-    const sources = {
-      env: { env: { name: 'CANARY' } },
-      file: { file: { path: join(dir, 'token') } },
-      exec: { exec: { command: 'prints' } },
-    }
-    for (const [name, credential] of Object.entries(sources))
-      await push('Connector', name, { type: 'generic', domains: [`${name}.test`], credential })
-    const stored = {
-      type: 'generic',
-      domains: ['stored.test'],
-      credential: { secretRef: { name: 'stored' } },
-    }
-    await push('Connector', 'stored', stored, SECRETS.secretRef)
-    const gateway = fork(await bundledProgram('sidecar'), {
-      env: {
-        ...{ ...PROGRAM_ENV, PORT: '0', CONTROL_PLANE_URL: plane.url, REPORTS: reports, CANARY: BROKEN },
-        ...{ GATEWAY_TOKEN_FILE: join(dir, 'enrol.token'), DATA_DIR: join(dir, 'gateway') },
-        CAPTURE_SOCKET: join(dir, 'capture.sock'),
-      },
-      execArgv: ['--import', preload],
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    })
-    onTestFinished(() => void gateway.kill('SIGKILL'))
-    let output = ''
-    for (const stream of [gateway.stdout, gateway.stderr])
-      stream?.on('data', (chunk: Buffer) => {
-        output += String(chunk)
-      })
-    const admin = caller(plane.url, {
-      authorization: `Bearer ${readFileSync(join(dir, 'admin.token'), 'utf8').trim()}`,
-    })
-    await eventually('the secrets', async () => {
-      const { body } = await admin('GET', '/api/dashboard/connectors')
-      const rows = body['connectors'] as ReadonlyArray<{ minted: { issued_at: string | null } | null }>
-      return rows.every(({ minted }) => minted === null || minted.issued_at !== null) ? true : null
-    })
-    await eventually('the configuration at the gateway', async () => {
-      const { body } = await admin('GET', '/api/dashboard/gateway')
-      const [row] = body['gateways'] as ReadonlyArray<{
-        live: { applied_version: number; desired_version: number } | null
-      }>
-      return row?.live != null && row.live.applied_version >= row.live.desired_version ? true : null
-    })
-    const ended = once(gateway, 'close')
-    gateway.kill('SIGUSR2')
-    await ended
-    process.kill(plane.pid, 'SIGUSR2')
-    await eventually('the report of the control plane', async () =>
-      filesOf(reports).length === 2 ? true : null,
-    )
-    await plane.stop()
-    const texts = filesOf(reports)
-    for (const text of texts) expect(text).toContain('injected crash')
-    for (const log of [plane.log(), output]) expect(log).toContain('injected crash')
-    expectNone([...texts, plane.log(), output], [...Object.values(SECRETS), BROKEN, masterKey])
-    await server.stop()
-  },
-)

@@ -87,6 +87,33 @@ test('the gateway sends the value of an environment variable, and page and comma
   )
 })
 
+test('records say that a credential without an expiry comes from a variable or a file, and which version was sent', async () => {
+  const path = write(join(dir, 'recorded.token'), 'first-recorded')
+  // `sends` must not find the calls of other tests.
+  world.server.calls.splice(0)
+  await connect('recorded-variable', { env: { name: 'SITE_TOKEN' } })
+  await sends('recorded-variable', VARIABLE)
+  await connect('recorded-file', { file: { path } })
+  await sends('recorded-file', 'first-recorded')
+  write(path, 'second-recorded')
+  await sends('recorded-file', 'second-recorded')
+  const ids = (host: string, count: number) =>
+    eventually('the records', async () => {
+      const { body } = await world.here.admin('GET', '/api/dashboard/traffic?limit=500')
+      const rows = body['traffic'] as Array<{ host: string; credential: { id: string } | null }>
+      const found = rows.filter((row) => row.host === host).flatMap(({ credential }) => credential ?? [])
+      const distinct = new Map(found.map((credential) => [credential.id, credential]))
+      return distinct.size < count ? null : [...distinct.values()].toReversed()
+    })
+  expect(await ids('recorded-variable.test', 1)).toEqual([
+    { id: 'default/recorded-variable/1', source: 'env' },
+  ])
+  expect(await ids('recorded-file.test', 2)).toEqual([
+    { id: 'default/recorded-file/1', source: 'file' },
+    { id: 'default/recorded-file/2', source: 'file' },
+  ])
+})
+
 test('a replaced file is sent within seconds and the former content never again; a missing file is an error of the source', async () => {
   const path = write(join(dir, 'site.token'), 'first-of-the-file\n')
   await connect('filed', { file: { path } })

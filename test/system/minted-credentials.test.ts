@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -118,6 +119,16 @@ test('a revoked token is replaced once for all requests, reads are sent again, a
   server.calls.splice(from)
 })
 
+/** Returns the distinct tokens of the next 20 requests, some of which are concurrent. */
+async function nextTokens(name: string): Promise<readonly (string | null | undefined)[]> {
+  const from = world.server.calls.length
+  for (let round = 0; round < 5; round++)
+    await Promise.all(Array.from({ length: 4 }, () => world.send('GET', `${name}.test`)))
+  const calls = world.server.calls.slice(from)
+  expect(calls.length).toBeGreaterThanOrEqual(20)
+  return [...new Set(calls.map(({ token }) => token))]
+}
+
 test('a replaced stored secret ends the use of the token that the old one minted', async () => {
   const { server } = world
   await world.connect('replaced', {}, server.clientSecret)
@@ -129,7 +140,9 @@ test('a replaced stored secret ends the use of the token that the old one minted
   )
   await world.connect('replaced', {}, server.clientSecret)
   await world.ready('replaced')
-  expect(server.calls.at(-1)?.token).not.toBe(old)
+  const later = await nextTokens('replaced')
+  expect(later).not.toContain(old)
+  expect(later).toEqual([server.calls.at(-1)?.token])
 })
 
 test('without its stored secret or its exchange a Connector keeps no token and no refresh token in the database', async () => {
@@ -181,7 +194,9 @@ test('a rotated credential is replaced at once, over the API and by the command,
     expect(rotated).toMatchObject([
       { details: { change: 'credential.rotated', credential: name, connectors: ['default/turned'] } },
     ])
-    await sent((await newest(at + 2)).token)
+    const { token } = await newest(at + 2)
+    await sent(token)
+    expect(await nextTokens('turned')).toEqual([token])
   }
   const env = { PATH: process.env['PATH'], CHAPERONE_URL: here.plane.url, CHAPERONE_TOKEN: here.adminToken }
   const child = spawn(process.execPath, [cliProgram(), 'credential', 'rotate', 'turned'], { env })
@@ -198,6 +213,99 @@ test('a rotated credential is replaced at once, over the API and by the command,
   })
   const refused = await rotate('stored')
   expect(refused).toMatchObject({ status: 409, text: expect.stringContaining('is sent as it is stored') })
+})
+
+type RecordedCredential = { readonly id: string; readonly source: string; readonly scope?: readonly string[] }
+
+/** Returns the credentials in the records of a host, oldest first, once there are `count` records. */
+function recorded(host: string, count: number): Promise<RecordedCredential[]> {
+  return eventually(`${count} records of ${host}`, async () => {
+    const { body } = await world.here.admin('GET', '/api/dashboard/traffic?limit=500')
+    const rows = (body['traffic'] as Array<{ host: string; credential: RecordedCredential | null }>)
+      .filter((row) => row.host === host)
+      .flatMap(({ credential }) => credential ?? [])
+    return rows.length < count ? null : rows.toReversed()
+  })
+}
+
+test('records say from which source a stored credential comes, and which of its versions was sent', async () => {
+  const { server, here } = world
+  const upstream = { url: server.url, allowPrivateAddresses: true, allowPlaintextCredential: true }
+  const sends = (name: string, token: string) =>
+    eventually(`a request with ${token}`, async () => {
+      await world.send('GET', `${name}.test`)
+      return server.calls.at(-1)?.token === token ? true : null
+    })
+  const set = async (name: string, secret: string) => {
+    const put = await here.admin('PUT', '/api/dashboard/credentials', { name, secret })
+    expect(put.status, put.text).toBe(200)
+  }
+  const sources = {
+    secretRef: (secret: string) =>
+      world.connect('by-secretref', {}, secret, {
+        spec: { upstream, credential: { secretRef: { name: 'by-secretref' } } },
+      }),
+    vault: async (secret: string) => {
+      await world.connect('by-vault', {}, null, { spec: { upstream, credential: { vault: 'by-vault' } } })
+      await set('by-vault', secret)
+    },
+  }
+  for (const [source, change] of Object.entries(sources)) {
+    const name = `by-${source.toLowerCase()}`
+    for (const version of ['first', 'second', 'first']) {
+      await change(`${version}-${name}`)
+      await sends(name, `${version}-${name}`)
+    }
+    server.calls.splice(0)
+    const credentials = await recorded(`${name}.test`, 3)
+    const ids = [...new Set(credentials.map(({ id }) => id))]
+    expect(new Set(credentials.map((one) => one.source))).toEqual(new Set([source]))
+    // The id of a credential that is set again is the former id. It is no plain hash.
+    expect(ids).toHaveLength(2)
+    for (const id of ids) expect(id).toMatch(new RegExp(`^default/${name}/[0-9a-f]{12}$`))
+    for (const secret of [`first-${name}`, `second-${name}`])
+      expect(ids.join()).not.toContain(createHash('sha256').update(secret).digest('hex').slice(0, 12))
+  }
+})
+
+test('records and the audit trail have source and scope of a token of the Connector', async () => {
+  const { server, here } = world
+  await world.connect('scoped', { scopes: ['repo.read'] }, server.clientSecret)
+  await world.ready('scoped')
+  const [credential] = await recorded('scoped.test', 1)
+  expect(credential).toMatchObject({
+    ...{ id: 'default/scoped/1', source: 'oauth2', scope: ['repo.read'] },
+    expires_at: expect.stringMatching(/Z$/),
+  })
+  const events = await here.sql(
+    `select details from audit_events where details->>'change' = 'credential.minted' and details->>'connector' = 'default/scoped'`,
+  )
+  expect(events).toMatchObject([{ details: { serial: 1, source: 'oauth2', scope: ['repo.read'] } }])
+})
+
+test('chaperone status has age, expiry and last error of each short-lived credential', async () => {
+  const { server, here } = world
+  await world.connect('shown', {}, server.clientSecret)
+  await world.ready('shown')
+  await world.connect('unshown', {}, 'another-secret')
+  await eventually('the failure', async () => (await world.view('unshown')).minted?.error ?? null)
+  const env = { PATH: process.env['PATH'], CHAPERONE_URL: here.plane.url, CHAPERONE_TOKEN: here.adminToken }
+  const status = async (...options: string[]) => {
+    const child = spawn(process.execPath, [cliProgram(), 'status', ...options], { env })
+    return await text(child.stdout)
+  }
+  const shown = await status()
+  expect(shown).toMatch(
+    /^credential {5}default\/shown has a secret that is \d+ (s|min) old and expires in \d+ (s|min)$/m,
+  )
+  expect(shown).toMatch(/^credential {5}default\/unshown has no secret yet; last error: .*invalid_client/m)
+  expect(JSON.parse(await status('--json'))).toMatchObject({
+    short_lived_credentials: expect.arrayContaining([
+      { connector: 'default/shown', minted: expect.objectContaining({ kind: 'oauth2', error: null }) },
+    ]),
+  })
+  // Without a secret, the Connector causes no more exchanges.
+  await world.connect('unshown', {}, null)
 })
 
 test('no secret is in the database, the logs, the journal, the replies and the audit log', async () => {

@@ -9,13 +9,12 @@ import { type Answered, type MintedWorld, startMintedWorld } from './minted-worl
  * its tokens, both in seconds: `5400:60` is 90 minutes of 60-second tokens.
  */
 const [GIVEN_S, GIVEN_LIFETIME_S] = (process.env['CHAPERONE_DRILL'] ?? '').split(':').map(Number)
-const DURATION_S = GIVEN_S || size(10, 180)
-/** The usual token lives longer, so that a loaded machine exchanges it in time. */
-const LIFETIME_S = GIVEN_LIFETIME_S || size(6, 2)
-/** Requests in flight. */
-const CALLERS = 4
+const DURATION_S = GIVEN_S || 180
+const LIFETIME_S = GIVEN_LIFETIME_S || 2
+/** Requests in flight. The usual drill has the duration of the full one and little load, because other tests run beside it. */
+const CALLERS = size(1, 4)
 /** Pause of a caller between two requests, which leaves most of a core to others. */
-const CALLER_PAUSE_MS = DURATION_S > 600 ? 100 : 20
+const CALLER_PAUSE_MS = DURATION_S > 600 ? 100 : size(100, 20)
 
 /** Time for which the source is away, and the lifetime of the token that serves meanwhile. */
 const AWAY_S = size(8, 300)

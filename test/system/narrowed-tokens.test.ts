@@ -124,14 +124,19 @@ test('each repository and each action has a token of its own', async () => {
   })
 })
 
-test('an action without known permissions, another owner and an unknown repository are sent with the token of the Connector', async () => {
+test('an action without known permissions is sent with the token of the Connector', async () => {
   const whole = server.issued.find(({ repositories }) => repositories.length === 2)
-  for (const path of ['/search/code?q=x', '/repos/other/site/pulls/1', '/repos/acme/unknown/pulls/1']) {
+  await world.send('GET', 'app.test', '/search/code?q=x')
+  expect(lastToken()).toMatchObject({
+    repositories: whole?.repositories,
+    permissions: whole?.permissions,
+  })
+})
+
+test('another owner and an unknown repository get a token that can read public content only', async () => {
+  for (const path of ['/repos/other/site/pulls/1', '/repos/acme/unknown/pulls/1']) {
     await world.send('GET', 'app.test', path)
-    expect(lastToken(), path).toMatchObject({
-      repositories: whole?.repositories,
-      permissions: whole?.permissions,
-    })
+    expect(lastToken()?.permissions, path).toEqual({ metadata: 'read' })
   }
 })
 

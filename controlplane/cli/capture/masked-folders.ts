@@ -1,12 +1,15 @@
 import { userInfo } from 'node:os'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { installationFolders } from '../client/installation-key.ts'
+import { dataFolder, readRunFile } from '../state/data-folder.ts'
+import { manifestFolders } from '../state/manifest-folders.ts'
 import { stateHome } from '../state/state-home.ts'
 import { trustedFolders } from '../state/trusted-folders.ts'
 
 /**
- * Returns the state folders of the user, and the data folders of all installations that the state folders list. Creates
- * missing state folders, because a folder that is created later, for example by a sign-in, would not be masked.
+ * Returns the state folders of the user, and the data folders and manifests folders of all installations that the state
+ * folders list. Creates missing state folders, because a folder that is created later, for example by a sign-in, would
+ * not be masked.
  */
 export function maskedFolders(env: NodeJS.ProcessEnv): readonly string[] {
   const { HOME } = env
@@ -15,7 +18,10 @@ export function maskedFolders(env: NodeJS.ProcessEnv): readonly string[] {
 }
 
 function foldersOf(env: NodeJS.ProcessEnv): readonly string[] {
-  return [stateHome(env), ...trustedFolders(env), ...installationFolders(env)]
+  const roots = [...trustedFolders(env), ...installationFolders(env)]
+  // A version before the list of manifests folders has recorded its folder only in the run file.
+  const running = roots.flatMap((root) => readRunFile(dataFolder(root))?.manifests ?? [])
+  return [stateHome(env), ...roots, ...manifestFolders(env), ...running]
 }
 
 /**

@@ -76,6 +76,11 @@ export function hasMask(mounts: readonly Mount[]): boolean {
   return mounts.some(({ type, source }) => type === 'tmpfs' && source === MASK_SOURCE)
 }
 
+/** Reports whether one of the mounts masks the path or a parent folder of the path. */
+export function isMasked(path: string, mounts: readonly Mount[]): boolean {
+  return mounts.some((mount) => hasMask([mount]) && isWithin(path, mount.point))
+}
+
 /**
  * Returns the absolute socket paths in /proc/net/unix. Omits abstract sockets, because the network namespace isolates
  * them.

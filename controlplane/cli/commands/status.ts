@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { ConnectorList } from '../../../core/wire/connectors.ts'
 import type { GatewayStatus } from '../../../core/wire/gateway/internal-replies.ts'
 import type { GatewayList } from '../../../core/wire/gateways.ts'
 import type { KillSwitchState } from '../../../core/wire/kill-switch.ts'
@@ -6,6 +7,7 @@ import { type AgentRow, listAgentsIfAllowed, proxyOrigin, registeredAgents } fro
 import { type ApiClient, controlPlane, localGateway, readIfAllowed } from '../client/client.ts'
 import { replyFields } from '../client/reply-fields.ts'
 import { type Command, EXIT, flag, type Invocation } from '../command.ts'
+import { type ConnectorSecret, Minted, shortLivedSecretLines } from '../doctor/short-lived-secrets.ts'
 import { readRunFile } from '../state/data-folder.ts'
 import { lockHolder } from '../state/folder-lock.ts'
 import { Cards, PENDING_PATH } from './approvals.ts'
@@ -37,9 +39,13 @@ const Journal = replyFields<GatewayStatus>()(
   z.looseObject({ journal: z.looseObject({ state: z.string() }).optional() }),
 )
 
+const Connectors = replyFields<ConnectorList>()(
+  z.looseObject({ connectors: z.array(z.looseObject({ name: z.string(), minted: Minted })) }),
+)
+
 export const status: Command = {
   name: 'status',
-  summary: 'Show the control plane, gateway, agents, kill switches, approvals and manifests',
+  summary: 'Show the control plane, gateway, agents, kill switches, approvals, credentials and manifests',
   usage: ['status'],
   options: {},
   examples: [
@@ -62,6 +68,8 @@ type Report = {
   readonly kill_switches: readonly { scope: string; reason: string }[]
   /** Number of pending approvals; null for a user without the right to read approvals. */
   readonly pending_approvals: number | null
+  /** Connectors with short-lived credentials; null for a user without the right to read connectors. */
+  readonly short_lived_credentials: readonly ConnectorSecret[] | null
   readonly manifest_problems: readonly string[]
   readonly manifest_warnings: readonly string[]
   /** Warnings of gateways, each as `namespace/name: ` with a sentence. */
@@ -89,18 +97,18 @@ async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
   const isRemote = Boolean(invocation.env['CHAPERONE_URL'])
   const hasGateway = readRunFile(invocation.folder)?.gateway_url != null && !isRemote
   const gateway = hasGateway ? localGateway(invocation) : null
-  const [health, gatewayStatus, agents, kill, pending, manifests, gateways, remoteAgents] = await Promise.all(
-    [
+  const [health, gatewayStatus, agents, kill, pending, secrets, manifests, gateways, remoteAgents] =
+    await Promise.all([
       api.send('GET', '/api/health'),
       gateway?.call<Record<string, unknown>>('GET', '/internal/status') ?? null,
       gateway === null ? [] : registeredAgents(gateway),
       api.call('GET', '/api/dashboard/kill-switch').then((body) => Kill.parse(body)),
       pendingCount(api),
+      readShortLived(api),
       manifestFindings(api),
       readGateways(api),
       isRemote ? listAgentsIfAllowed(api) : null,
-    ],
-  )
+    ])
   return {
     base_url: api.url,
     pid: lockHolder(invocation.folder.lock) ?? null,
@@ -111,6 +119,7 @@ async function gather(invocation: Invocation, api: ApiClient): Promise<Report> {
     remote: isRemote ? remoteOf(gateways, remoteAgents) : null,
     kill_switches: kill.effective,
     pending_approvals: pending,
+    short_lived_credentials: secrets,
     manifest_problems: manifests.problems,
     manifest_warnings: manifests.warnings,
     gateway_warnings: (gateways ?? []).flatMap(
@@ -132,6 +141,15 @@ function remoteOf(gateways: Gateways | null, agents: readonly AgentRow[] | null)
 async function pendingCount(api: ApiClient): Promise<number | null> {
   const answer = await readIfAllowed(api, PENDING_PATH)
   return answer === null ? null : Cards.parse(answer).approvals.length
+}
+
+/** Returns the Connectors with short-lived credentials; null when the user lacks the right to read connectors. */
+async function readShortLived(api: ApiClient): Promise<readonly ConnectorSecret[] | null> {
+  const answer = await readIfAllowed(api, '/api/dashboard/connectors')
+  if (answer === null) return null
+  return Connectors.parse(answer).connectors.flatMap(({ name, minted }) =>
+    minted == null ? [] : [{ connector: name, minted }],
+  )
 }
 
 /** Returns the gateways; null when the user lacks the right to read gateways. */
@@ -157,6 +175,9 @@ function lines(report: Report): string[] {
     ...(report.remote === null ? localLines(report) : remoteLines(report.remote)),
     `kill switch    ${stopped.join(', ') || 'not active'}`,
     `approvals      ${pendingText(report.pending_approvals)}`,
+    ...shortLivedSecretLines(report.short_lived_credentials ?? [], Date.now()).map(
+      (line) => `credential     ${line}`,
+    ),
     ...manifestLines(report),
     ...report.gateway_warnings.map((line) => `warning        ${line}`),
   ]

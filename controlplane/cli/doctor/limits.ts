@@ -24,7 +24,8 @@ export const LIMITS: readonly Limit[] = [
   {
     attacker: 'Program that reads tokens, keys, credentials, manifests or sessions',
     run: 'not protected: the files belong to the same user account',
-    captured: 'protected: data folder, manifests folder and state folder are masked',
+    captured:
+      'protected: data folders, manifests folders and state folder of all installations of the user are masked',
   },
   {
     attacker: 'Program that approves its own requests, creates users or lifts a kill switch',

@@ -6,7 +6,11 @@ import { type Check, ok } from './check.ts'
  * credential itself is sent.
  */
 export const Minted = z
-  .looseObject({ issued_at: z.string().nullable(), expires_at: z.string().nullable() })
+  .looseObject({
+    issued_at: z.string().nullable(),
+    expires_at: z.string().nullable(),
+    error: z.string().nullable().default(null),
+  })
   .nullish()
 
 export type ConnectorSecret = { readonly connector: string; readonly minted: z.infer<typeof Minted> }
@@ -16,12 +20,30 @@ export type ConnectorSecret = { readonly connector: string; readonly minted: z.i
  * the last failure of the source of this credential.
  */
 export function shortLivedSecretChecks(secrets: readonly ConnectorSecret[], nowMs: number): Check[] {
+  return secrets.flatMap(({ connector, minted }) =>
+    minted?.issued_at == null ? [] : [ok(`connector ${connector}`, stateText(minted, nowMs))],
+  )
+}
+
+/**
+ * Returns a line with the age, the expiry and the last error of each short-lived credential. A Connector whose source has
+ * given no credential yet has a line too.
+ */
+export function shortLivedSecretLines(secrets: readonly ConnectorSecret[], nowMs: number): string[] {
   return secrets.flatMap(({ connector, minted }) => {
-    if (minted?.issued_at == null) return []
-    const age = timeText(nowMs - Date.parse(minted.issued_at))
-    const state = `has a secret that is ${age} old and ${expiryText(minted.expires_at, nowMs)}`
-    return [ok(`connector ${connector}`, state)]
+    if (minted == null) return []
+    const failure = minted.error === null ? '' : `; last error: ${minted.error}`
+    return [`${connector} ${stateText(minted, nowMs)}${failure}`]
   })
+}
+
+function stateText(
+  { issued_at: issuedAt, expires_at: expiresAt }: NonNullable<ConnectorSecret['minted']>,
+  nowMs: number,
+): string {
+  if (issuedAt === null) return 'has no secret yet'
+  const age = timeText(nowMs - Date.parse(issuedAt))
+  return `has a secret that is ${age} old and ${expiryText(expiresAt, nowMs)}`
 }
 
 function expiryText(expiresAt: string | null, nowMs: number): string {

@@ -13,6 +13,8 @@ export type Addresses = {
   /** False for an installation without a gateway (`--no-gateway`). */
   readonly withGateway: boolean
   readonly approvals: 'session' | 'token'
+  /** Whether manifests may name environment variables, files and commands of this machine as credentials. */
+  readonly localCredentials: boolean
   /** Command line of this installation, for texts of the dashboard. */
   readonly command: string
   /** File with the installation key, with which commands authenticate the servers. */
@@ -47,7 +49,7 @@ export function controlPlaneEnvironment(
     ...(addresses.withGateway ? { LOCAL_GATEWAY_TOKEN_FILE: folder.enrolToken } : {}),
     OPERATOR_TOKEN_FILE: folder.operatorToken,
     APPROVALS: addresses.approvals,
-    LOCAL_CREDENTIALS: 'on',
+    LOCAL_CREDENTIALS: addresses.localCredentials ? 'on' : 'off',
     CLI_COMMAND: addresses.command,
     INSTALLATION_KEY_FILE: addresses.installationKeyFile,
   }

@@ -19,6 +19,7 @@ import { choosePort } from './choose-port.ts'
 import { recordGatewayAddress } from './gateway-address.ts'
 import { ensureSecrets, type InstallationSecrets } from './installation-secrets.ts'
 import { type Processes, startProcesses } from './processes.ts'
+import { protectManifests } from './protect-manifests.ts'
 import { startOnPorts } from './retry-ports.ts'
 import { ensureManifests } from './starter-manifests.ts'
 
@@ -78,9 +79,10 @@ async function startLocked(
   const keys = ensureSecrets(folder)
   const installationKeyFile = ensureInstallationKey(env, folder.root)
   const { created: starterWritten } = ensureManifests(manifests)
+  const localCredentials = protectManifests(options)
   const { ports: addresses, started: processes } = await startOnPorts(
     options.port === 0 || (withGateway && options.gatewayPort === 0),
-    () => chooseAddresses(options, installationKeyFile),
+    () => chooseAddresses(options, { installationKeyFile, localCredentials }),
     (chosen) => startProcesses({ folder, addresses: chosen, keys, env, warn }, signal),
   )
   try {
@@ -96,7 +98,7 @@ async function startLocked(
 
 async function chooseAddresses(
   options: InstallationOptions,
-  installationKeyFile: Addresses['installationKeyFile'],
+  given: Pick<Addresses, 'installationKeyFile' | 'localCredentials'>,
 ): Promise<Addresses> {
   const { host, manifests, withGateway, approvals, command } = options
   return {
@@ -107,7 +109,7 @@ async function chooseAddresses(
     withGateway,
     approvals,
     command,
-    installationKeyFile,
+    ...given,
   }
 }
 

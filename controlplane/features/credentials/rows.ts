@@ -124,3 +124,32 @@ export function sourceHash(
   const text = JSON.stringify([withoutNarrowing(credential), secret])
   return createHmac('sha256', keyring.derive('sources of minted credentials')).update(text).digest('hex')
 }
+
+/**
+ * Returns an id of the stored credential that is different after each change, for records. The id is a keyed hash, so
+ * that it discloses neither the credential nor whether two Connectors have the same credential.
+ */
+export function storedVersion(keyring: Pick<Keyring, 'derive'>, connectorId: string, secret: string): string {
+  const key = keyring.derive('versions of stored credentials')
+  return createHmac('sha256', key)
+    .update(JSON.stringify([connectorId, secret]))
+    .digest('hex')
+    .slice(0, VERSION_DIGITS)
+}
+
+/** Length of the id in hex digits. Two versions of one credential have the same id with a probability of 2^-48. */
+const VERSION_DIGITS = 12
+
+/** Maximum number of scopes, repositories and permissions in audit events and records. */
+const MAX_SCOPE = 128
+
+/**
+ * Returns the scopes, or the repositories and permissions, that the Connector states for its tokens. Returns an empty
+ * list if it states none.
+ */
+export function statedScope({ spec }: MintedConnector): string[] {
+  const { githubApp, oauth2 } = spec.credential ?? {}
+  const scope =
+    githubApp === undefined ? (oauth2?.scopes ?? []) : [...githubApp.repositories, ...githubApp.permissions]
+  return scope.slice(0, MAX_SCOPE)
+}

@@ -27,7 +27,7 @@ import { listPolicies } from '../../features/policies/rows.ts'
 import { approvalsChannelPolicies } from './approvals-channel-policies.ts'
 import { notReplaced } from './built-in-policies.ts'
 import { gatewayAtUrl } from './gateway-at-url.ts'
-import { mintedFields } from './minted-fields.ts'
+import { describedSecret, mintedFields, storedSource } from './minted-fields.ts'
 import { type OrganisationTokenScope, organisationTokenGateways } from './organisation-token.ts'
 import { policyEntry } from './policy-entry.ts'
 
@@ -151,6 +151,7 @@ function boundEntries(
   const entry = {
     ...withoutExposedCredential({
       ...connectorEntry(row, own),
+      ...describedSecret(row, own, { keyring: deps.keyring, source: storedSource(row) }),
       ...mintedFields(row, own, { keyring: deps.keyring, minted }),
     }),
     ...(why === undefined ? {} : { withheld: why }),
@@ -161,7 +162,13 @@ function boundEntries(
   const others = gateways
     .map(({ id }) => id)
     .filter((id) => !users.includes(id) && (row.gatewayIds.length === 0 || row.gatewayIds.includes(id)))
-  const shared = { gatewayIds: users, entry: connectorEntry(row, token) }
+  const shared = {
+    gatewayIds: users,
+    entry: {
+      ...connectorEntry(row, token),
+      ...describedSecret(row, token, { keyring: deps.keyring, source: 'organisation' }),
+    },
+  }
   // Omits an entry with an empty list of gateways, because an empty list would mean every gateway.
   return others.length === 0 ? [shared] : [shared, { gatewayIds: others, entry }]
 }

@@ -31,6 +31,20 @@ export const MintedSecret = z.object({
     .optional(),
 })
 
+/** Description of the secret of a Connector for records. The description contains no secret. */
+export const SecretDescription = z.object({
+  /** Source of the secret, such as `secretRef`, `vault`, `env` or `githubApp`. */
+  source: z.string().max(32),
+  /**
+   * Version of the secret: the serial number of a minted secret, otherwise an id that is different after each
+   * change.
+   */
+  version: z.string().max(64),
+  /** Scopes, or repositories and permissions, that the Connector states for its tokens. Absent if it states none. */
+  scope: z.array(z.string().max(300)).max(128).optional(),
+})
+export type SecretDescription = z.infer<typeof SecretDescription>
+
 /** Reports that the upstream of a Connector refused its short-lived secret with 401. */
 export const RefreshCredentialBody = z.object({
   connector_id: z.string().min(1).max(300),

@@ -16,7 +16,7 @@ import { HostedWorkReport } from './hosted-work.ts'
 import { Instance } from './instance.ts'
 import { ApprovalStatus } from './internal.ts'
 import { KillAnnouncement, KillEntry, KillStateMessage, StateOrder } from './kill.ts'
-import { MintedSecret } from './minted-secret.ts'
+import { MintedSecret, SecretDescription } from './minted-secret.ts'
 import { POLICY_REACH } from './sections/policy-reach.ts'
 import { sentFields } from './sections/sent-fields.ts'
 
@@ -109,6 +109,8 @@ export const ConnectorEntry = sectionEntry({
   withheld: z.string().optional(),
   /** Present if `secret` is short-lived. */
   minted: MintedSecret.optional(),
+  /** Present if the control plane sends or mints a secret. */
+  credential: SecretDescription.optional(),
   upstream: z.object({
     url: z.string().optional(),
     caBundle: z.string().optional(),

@@ -214,21 +214,20 @@ function ofToken(entry: ConnectorEntry, token: NarrowedSecret): RecordCredential
 }
 
 /**
- * Returns the description of the Connector's credential. The id of a short-lived credential ends with its serial
- * number.
+ * Returns the description of the Connector's credential. The id ends with the version of the credential. An earlier
+ * version of the control plane states only the serial number of a short-lived credential.
  */
 function ofEntry(entry: ConnectorEntry): RecordCredential {
   const known = ofEntries.get(entry)
   if (known !== undefined) return known
-  const { name, minted } = entry
-  const made: RecordCredential =
-    minted === undefined
-      ? { id: name, source: 'stored' }
-      : {
-          id: `${name}/${minted.serial}`,
-          source: minted.kind ?? 'minted',
-          expires_at: minted.expires_at,
-        }
+  const { name, minted, credential } = entry
+  const version = credential?.version ?? minted?.serial
+  const made: RecordCredential = {
+    id: version === undefined ? name : `${name}/${version}`,
+    source: credential?.source ?? (minted === undefined ? 'stored' : (minted.kind ?? 'minted')),
+    ...(credential?.scope === undefined ? {} : { scope: credential.scope }),
+    ...(minted === undefined ? {} : { expires_at: minted.expires_at }),
+  }
   ofEntries.set(entry, made)
   return made
 }

@@ -11,11 +11,17 @@ const credential = CredentialSpec.parse({
   githubApp: { appId: 'a', installationId: 1, apiUrl: 'https://api.code.test' },
 })
 
+/** Body of a request for a token. */
+type Limit = {
+  readonly permissions: Readonly<Record<string, string>>
+  readonly repositories?: readonly string[]
+}
+
 /** What the owner of the installation grants, and the requests for tokens that the code host received. */
 let account: string
 let granted: Readonly<Record<string, string>>
 let repositories: readonly string[]
-let asked: Array<{ readonly permissions: Readonly<Record<string, string>> }>
+let asked: Limit[]
 let reads: number
 let monotonicMs: number
 
@@ -34,10 +40,10 @@ const codeHost: CheckedFetch = async (_url, { method, body } = {}) => {
     reads += 1
     return Response.json({ account: { login: account }, permissions: granted })
   }
-  const limit = JSON.parse(String(body)) as (typeof asked)[number] & { readonly repositories: string[] }
+  const limit = JSON.parse(String(body)) as Limit
   asked.push(limit)
   const isCovered =
-    limit.repositories.every((name) => repositories.includes(name)) &&
+    (limit.repositories ?? []).every((name) => repositories.includes(name)) &&
     Object.entries(limit.permissions).every(([name, access]) =>
       [access, 'write'].includes(granted[name] ?? ''),
     )
@@ -47,10 +53,10 @@ const codeHost: CheckedFetch = async (_url, { method, body } = {}) => {
 
 function createMint() {
   const mint = createGithubAppNarrowMint(() => codeHost, { nowMs: Date.now, monotonicMs: () => monotonicMs })
-  return (permissions: readonly string[], repository = 'acme/site') =>
+  return (permissions: readonly string[], named: string | string[] = 'acme/site', readsMore = false) =>
     mint({
       ...{ credential, secret: KEY, connector: 'default/code', source: 'file', sourceHash: 'hash' },
-      need: { repositories: [repository], permissions, readsMore: false },
+      need: { repositories: [named].flat(), permissions, readsMore },
     })
 }
 
@@ -75,20 +81,46 @@ test('an installation whose account was renamed is read again for a repository o
   })
 })
 
-test('a repository that the installation does not have has no token of its own, after one more read', async () => {
+test('a repository that the installation does not have gets a token for public content only, after one more read', async () => {
   const mint = createMint()
   expect(await mint(['contents:read'])).toHaveProperty('secret')
-  expect(await mint(['contents:read'], 'acme/other')).toHaveProperty('whole')
+  const token = await mint(['contents:write'], 'acme/other')
+  expect(token).toMatchObject({ secret: 'ghs_1', scope: ['metadata:read'] })
+  // The owner may add the repository.
+  expect(token.lifetimeMs).toBeLessThanOrEqual(300_000)
   expect(reads).toBe(2)
-  expect(asked).toHaveLength(2)
+  expect(asked.at(-1)).toEqual({ permissions: { metadata: 'read' } })
 })
 
-test('an agent that names repositories of other accounts causes at most one read in 10 s', async () => {
+test('a mutation on such a repository also reads what the Connector may read, and writes nothing', async () => {
+  const mint = createMint()
+  await mint(['issues:write'], 'other/site', true)
+  const { permissions } = asked.at(-1) ?? {}
+  expect(permissions).toEqual({ contents: 'read', issues: 'read', metadata: 'read', pull_requests: 'read' })
+})
+
+test('repositories of other accounts are left out of a token, which is never wider because of them', async () => {
+  const mint = createMint()
+  expect(await mint(['contents:read'], ['acme/site', 'other/fork'])).toMatchObject({
+    scope: ['Acme/site', 'contents:read', 'metadata:read'],
+  })
+  expect(asked).toEqual([{ repositories: ['site'], permissions: { contents: 'read', metadata: 'read' } }])
+})
+
+test('a request is refused when the installation has only some of its repositories', async () => {
+  const mint = createMint()
+  await expect(mint(['contents:read'], ['acme/other', 'acme/site'])).rejects.toThrow(
+    'issued no token for these repositories (status 422: Not granted)',
+  )
+  expect(asked.every((limit) => limit.repositories?.length === 2)).toBe(true)
+})
+
+test('an agent that names repositories of other accounts causes at most one read and one token in 10 s', async () => {
   const mint = createMint()
   expect(await mint(['contents:read'])).toHaveProperty('secret')
   monotonicMs += 10_000
   for (let number = 0; number < 20; number++)
-    expect(await mint(['contents:read'], `other/${number}`)).toHaveProperty('whole')
+    expect(await mint(['contents:read'], `other/${number}`)).toMatchObject({ scope: ['metadata:read'] })
   expect(reads).toBe(2)
-  expect(asked).toHaveLength(1)
+  expect(asked).toHaveLength(2)
 })

@@ -110,7 +110,7 @@ test('the control plane derives the need from action and target, and mints one t
   expect(rows.map(({ details }) => details)).toEqual([
     expect.objectContaining({
       ...{ change: 'credential.narrowed', connector: 'default/con', gateway: 'default/local' },
-      ...{ credential: 'tok_1', serial: 1, scope: ['acme/site'] },
+      ...{ credential: 'tok_1', serial: 1, source: 'githubApp', scope: ['acme/site'] },
     }),
   ])
   expect(JSON.stringify(rows)).not.toContain('secret 1')

@@ -9,7 +9,7 @@ import { systemActor } from '../../audit/actor.ts'
 import { recordEvent } from '../../audit/events.ts'
 import type { ConnectorRow } from '../../connectors/rows.ts'
 import type { Rereads } from '../local/rereads.ts'
-import { type MintedRow, sourceHash } from '../rows.ts'
+import { type MintedRow, mintedKind, sourceHash, statedScope } from '../rows.ts'
 import { type Mint, MintError, type Minted, type MintRequest } from './mint.ts'
 import { claimMinted, storeMinted, storeMintFailure } from './store.ts'
 import { MIN_LIFETIME_MS, retryDelayMs, timesOf, timesWithoutExpiry } from './times.ts'
@@ -167,7 +167,10 @@ async function storeSuccess(
     const isNew = serial !== row.serial
     const expires = stored.expiresAt?.toISOString() ?? null
     if (isNew) {
-      const details = { change: 'credential.minted', connector: name, serial, expires_at: expires }
+      const details = {
+        ...{ change: 'credential.minted', connector: name, serial, expires_at: expires },
+        ...{ source: mintedKind(connector), scope: statedScope(connector) },
+      }
       await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
     }
     // The version of the configuration does not rise when a source without an expiry returned the same credential

@@ -90,12 +90,12 @@ export const CREDENTIAL: readonly Attribute[] = [
   },
   {
     name: 'chaperone.credential.source',
-    meaning: 'source of the credential, such as `stored`',
+    meaning: 'source of the credential, such as `vault` or `githubApp`',
     value: ({ credential }) => credential?.source,
   },
   {
     name: 'chaperone.credential.scope',
-    meaning: 'scope of a narrowed token',
+    meaning: 'scope of the token',
     value: ({ credential }) => credential?.scope,
   },
   {

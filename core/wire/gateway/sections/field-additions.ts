@@ -22,6 +22,7 @@ export type FieldAddition = {
  */
 export const FIELD_ADDITIONS: readonly FieldAddition[] = [
   { section: 'connectors', field: 'mcp.tools', since: 2, older: 'deny' },
+  { section: 'connectors', field: 'credential', since: 3, older: 'ignore' },
 ]
 
 /** Protocol of release 0.1.0. */

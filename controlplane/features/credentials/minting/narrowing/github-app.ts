@@ -19,13 +19,12 @@ export type NarrowRequest = Omit<MintRequest, 'rotated'> & {
   readonly sourceHash: string
 }
 
-/**
- * A token that is narrowed to the need of a request. `whole`: sentence that says why no such token was issued; the
- * request is then sent with the token of the Connector.
- */
-export type Narrowed =
-  | { readonly secret: string; readonly lifetimeMs: number; readonly scope: readonly string[] }
-  | { readonly whole: string }
+/** A token that is narrowed to the need of a request. */
+export type Narrowed = {
+  readonly secret: string
+  readonly lifetimeMs: number
+  readonly scope: readonly string[]
+}
 
 /** Mints a token that is narrowed to the need of a request. Rejects with a `MintError`. */
 export type NarrowMint = (request: NarrowRequest) => Promise<Narrowed>
@@ -46,14 +45,25 @@ const LACKS = 422
 
 type Kept = { readonly installation: Installation; readonly readAtMs: number }
 /**
- * A token; otherwise the reason why no token was issued. `isRefused`: true when the API refused the token, false when
- * the API was not called.
+ * Minimum time in milliseconds between two public tokens of an installation, for the same reason. A public token can
+ * read public content only, and the names and settings of the repositories of the Connector.
  */
-type Issued = Exclude<Narrowed, { whole: string }> | { readonly whole: string; readonly isRefused: boolean }
+const KEEP_PUBLIC_MS = 10_000
+type PublicToken = { readonly token: Narrowed; readonly issuedAtMs: number }
+/** A token, or the reason why none was issued. */
+type Issued = Narrowed | NotIssued
+type NotIssued = {
+  /** Error of the API that refused the token; null when no repository belongs to the Connector. */
+  readonly refused: MintError | null
+  /** Whether the request may be sent with a token that can read public content only. */
+  readonly isPublic: boolean
+}
 
 /**
  * Creates the source of narrowed installation tokens. Each token has those repositories and permissions that the
- * request needs and that both the Connector and the installation of the GitHub App have.
+ * request needs and that both the Connector and the installation of the GitHub App have. Other repositories of the request
+ * are left out, because no token of the installation gives access to more than their public content. If no repository is
+ * left, the token can read public content only.
  *
  * @param fetchOf Returns a `fetch` that checks addresses. The address rules depend on the origin of the Connector: the
  * cluster or a file.
@@ -63,6 +73,7 @@ export function createGithubAppNarrowMint(
   { nowMs, monotonicMs }: { readonly nowMs: () => number; readonly monotonicMs: () => number },
 ): NarrowMint {
   const kept = new Map<string, Kept>()
+  const publicTokens = new Map<string, PublicToken>()
 
   async function readInstallation(call: AppCall, key: string): Promise<Installation> {
     const answer = await call.send('GET', '')
@@ -73,19 +84,15 @@ export function createGithubAppNarrowMint(
     return installation.data
   }
 
-  async function issue(
-    { call, app, need }: Omit<Issuing, 'key'>,
-    installation: Installation,
-  ): Promise<Issued> {
+  async function issue({ call, app, need }: Issuing, installation: Installation): Promise<Issued> {
     const limit = narrowedLimit(app, installation, need)
-    if (typeof limit === 'string') return { whole: limit, isRefused: false }
+    if (limit === null) return { refused: null, isPublic: true }
     const issued = readIssued(await call.send('POST', '/access_tokens', limit), nowMs)
     if ('secret' in issued) return { ...issued, scope: scopeOf(installation, limit) }
-    if (issued.status !== LACKS) throw call.refusal(issued, 'issued no installation token')
-    return {
-      whole: call.refusal(issued, 'issued no token for these repositories').message,
-      isRefused: true,
-    }
+    const refused = call.refusal(issued, 'issued no token for these repositories')
+    if (issued.status !== LACKS) throw refused
+    // Of several repositories, some may belong to the installation, so that the request needs more than public content.
+    return { refused, isPublic: limit.repositories?.length === 1 }
   }
 
   /**
@@ -93,17 +100,32 @@ export function createGithubAppNarrowMint(
    * issued, reads the installation again, and retries if the installation has changed. If the API was not called for
    * the token, the installation is read at most once per `REREAD_MS`.
    */
-  async function issueByKept(
-    { call, app, need, key }: Issuing,
-    { installation, readAtMs }: Kept,
-  ): Promise<Issued> {
-    const issued = await issue({ call, app, need }, installation)
+  async function issueByKept(issuing: Issuing, { installation, readAtMs }: Kept): Promise<Issued> {
+    const issued = await issue(issuing, installation)
     if ('secret' in issued) return issued
-    if (!issued.isRefused && monotonicMs() - readAtMs < REREAD_MS) return issued
-    // The owner of the installation may have renamed the account or withdrawn a permission. Without this read, requests
-    // would be sent with the token of the Connector, which has more permissions.
-    const present = await readInstallation(call, key)
-    return isDeepStrictEqual(present, installation) ? issued : issue({ call, app, need }, present)
+    if (issued.refused === null && monotonicMs() - readAtMs < REREAD_MS) return issued
+    // The owner of the installation may have renamed the account or withdrawn a permission.
+    const present = await readInstallation(issuing.call, issuing.key)
+    return isDeepStrictEqual(present, installation) ? issued : issue(issuing, present)
+  }
+
+  /** Issues a token that can read public content only, at most once per `KEEP_PUBLIC_MS`. */
+  async function issuePublic({ call, app, need, key }: Issuing): Promise<Narrowed> {
+    const publicKey = JSON.stringify([key, need.readsMore])
+    const known = publicTokens.get(publicKey)
+    const ageMs = monotonicMs() - (known?.issuedAtMs ?? 0)
+    if (known !== undefined && ageMs < KEEP_PUBLIC_MS)
+      return { ...known.token, lifetimeMs: known.token.lifetimeMs - ageMs }
+    const installation = kept.get(key)?.installation ?? (await readInstallation(call, key))
+    const limit = publicLimit(app, installation, need)
+    const issued = readIssued(await call.send('POST', '/access_tokens', limit), nowMs)
+    if (!('secret' in issued)) throw call.refusal(issued, 'issued no token for public content')
+    // The owner may add the repository to the installation, so the token is not used longer than the installation is cached.
+    const lifetimeMs = Math.min(issued.lifetimeMs, KEEP_MS)
+    const token = { ...issued, lifetimeMs, scope: scopeOf(installation, limit) }
+    if (publicTokens.size >= MAX_INSTALLATIONS) publicTokens.clear()
+    publicTokens.set(publicKey, { token, issuedAtMs: monotonicMs() })
+    return token
   }
 
   return async ({ credential: { githubApp: app }, secret, source, need, sourceHash: key }) => {
@@ -112,12 +134,15 @@ export function createGithubAppNarrowMint(
         'The Connector has no field credential.githubApp, so no token was requested. Add the field to its manifest.',
       )
     const call = await createAppCall({ githubApp: app, secret, send: fetchOf(source), nowMs })
+    const issuing = { call, app, need, key }
     const known = kept.get(key)
     const issued =
       known !== undefined && monotonicMs() - known.readAtMs < KEEP_MS
-        ? await issueByKept({ call, app, need, key }, known)
-        : await issue({ call, app, need }, await readInstallation(call, key))
-    return 'whole' in issued ? { whole: issued.whole } : issued
+        ? await issueByKept(issuing, known)
+        : await issue(issuing, await readInstallation(call, key))
+    if ('secret' in issued) return issued
+    if (issued.refused !== null && !issued.isPublic) throw issued.refused
+    return issuePublic(issuing)
   }
 }
 
@@ -131,30 +156,43 @@ type Issuing = {
 
 /**
  * Returns those repositories and permissions that the request needs and that both the Connector and the installation
- * have. Returns a sentence if a repository does not belong to the Connector; the request is then sent with the token
- * of the Connector, which gives access only to public content of this repository.
+ * have. Returns null if no repository of the request belongs to the Connector.
  */
-function narrowedLimit(
-  app: GithubAppSpec,
-  { account, permissions: installed }: Installation,
-  { repositories, permissions, readsMore }: TokenNeed,
-): TokenLimit | string {
+function narrowedLimit(app: GithubAppSpec, installation: Installation, need: TokenNeed): TokenLimit | null {
+  const { repositories, permissions } = need
   const own = limitOf(app)
-  const available = own.permissions === undefined ? installed : lower(own.permissions, installed)
   const needed = Object.fromEntries(permissions.map((one) => one.split(':') as [string, string]))
-  const reads = readsMore ? Object.fromEntries(Object.keys(available).map((name) => [name, 'read'])) : {}
-  const limit = { permissions: { ...reads, ...lower(needed, available), metadata: 'read' } }
+  const granted = lower(needed, availableTo(app, installation))
+  const limit = { permissions: { ...readAccess(app, installation, need), ...granted, metadata: 'read' } }
   if (repositories === null) return { ...own, ...limit }
-  const names: string[] = []
-  for (const repository of repositories) {
-    const [owner = '', name = ''] = repository.split('/')
-    const isOwn = owner === account.login.toLowerCase()
+  const account = installation.account.login.toLowerCase()
+  const names = repositories.flatMap((repository) => {
+    const [owner, name = ''] = repository.split('/')
     const isListed = own.repositories?.some((one) => one.toLowerCase() === name) ?? true
-    if (!isOwn || !isListed)
-      return `${repository} is not a repository of the Connector, so the request is sent with the token of the Connector, which reads only public content there.`
-    names.push(name)
-  }
-  return { repositories: names, ...limit }
+    return owner === account && isListed ? [name] : []
+  })
+  return names.length === 0 ? null : { repositories: names, ...limit }
+}
+
+/** Returns the least restriction that an installation token can have: no permission but that to read metadata. */
+function publicLimit(app: GithubAppSpec, installation: Installation, need: TokenNeed): TokenLimit {
+  return { ...limitOf(app), permissions: { ...readAccess(app, installation, need), metadata: 'read' } }
+}
+
+/** Returns the permissions that both the Connector and the installation have. */
+function availableTo(app: GithubAppSpec, { permissions }: Installation): Readonly<Record<string, string>> {
+  const own = limitOf(app)
+  return own.permissions === undefined ? permissions : lower(own.permissions, permissions)
+}
+
+/** Returns the read access of a request that also reads data that its actions do not name. */
+function readAccess(
+  app: GithubAppSpec,
+  installation: Installation,
+  { readsMore }: TokenNeed,
+): Readonly<Record<string, string>> {
+  if (!readsMore) return {}
+  return Object.fromEntries(Object.keys(availableTo(app, installation)).map((name) => [name, 'read']))
 }
 
 const ACCESS = ['read', 'write', 'admin']

@@ -12,7 +12,7 @@ import type { Db, Query } from '../../../../db/query.ts'
 import { systemActor } from '../../../audit/actor.ts'
 import { recordEvent } from '../../../audit/events.ts'
 import { type ConnectorRow, getConnector } from '../../../connectors/rows.ts'
-import { getMinted, hasMinted, isNarrowed, sourceHash } from '../../rows.ts'
+import { getMinted, hasMinted, isNarrowed, mintedKind, sourceHash } from '../../rows.ts'
 import { MintError } from '../mint.ts'
 import { MIN_LIFETIME_MS, timesOf } from '../times.ts'
 import type { NarrowMint } from './github-app.ts'
@@ -145,7 +145,6 @@ async function mintOne(deps: NarrowedTokensDeps, one: One): Promise<Kept> {
       connector: row.name,
       source: row.source === 'kubernetes' ? 'kubernetes' : 'file',
     })
-    if ('whole' in minted) return { reply: whole(minted.whole), keepMs: WHOLE_MS }
     const lifetimeMs = minted.lifetimeMs - (clock.monotonicMs() - sinceMs)
     // The negated comparison also refuses NaN.
     if (!(lifetimeMs >= MIN_LIFETIME_MS)) throw new MintError(TOO_SHORT)
@@ -182,6 +181,7 @@ async function audit(q: Query, orgId: string, { row, gateway }: One, token: Narr
     gateway: gateway.name,
     credential: id,
     serial,
+    source: mintedKind(row),
     scope,
     expires_at,
   }
