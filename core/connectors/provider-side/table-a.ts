@@ -93,6 +93,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   `,
   operations: `
     run.create                     hosted_agent.run  of=assistant_id
+    run.submit_tool_outputs        hosted_agent.run  of=run_id
     agent_session.create           hosted_agent.run
     agent_session.send_event       hosted_agent.run  of=session_id
     agent_automation.create        hosted_agent.run
