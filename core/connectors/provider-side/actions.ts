@@ -66,6 +66,13 @@ export function actionsOfSpec(
   return isRefusal(acts) ? acts : acts.map((act) => actionOf(table.table.connector, act, config))
 }
 
+/** Returns the action that stands for the messages of a WebSocket, which may make the provider perform any act. */
+export function unreadSocketActions({ table }: CompiledTable, config: ConnectorConfig): readonly Action[] {
+  return [actionOf(table.connector, unreadAct(UNREAD_SOCKET), config)]
+}
+
+const UNREAD_SOCKET = 'the gateway does not read the messages of this WebSocket'
+
 function unreadActs({ table }: CompiledTable, actions: readonly Action[]): readonly ProviderAct[] {
   const names = table.unreadOperations?.map((name) => `${table.connector}.${name}`) ?? []
   const isUnread = actions.some(({ type }) => names.includes(type))
