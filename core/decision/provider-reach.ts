@@ -38,7 +38,8 @@ function decideHost(
   nameReason: string,
 ): Decision | undefined {
   if (reaches === 'unreadable') {
-    const remedy = 'Servers differ in how they parse the host of the URL. Send a plain https URL.'
+    const remedy =
+      'Servers differ in how they parse the host of the URL. Send a plain https URL, or for a call a plain sip or tel URI.'
     return against(snapshot, `${nameReason} ${remedy}`)
   }
   if (findConnector(snapshot.hosts, reaches.host, reaches.port) !== null) return undefined

@@ -68,6 +68,8 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     events.*.response                 hosted_approval.answer    of=request_id
     discovery_url                     provider_fetch.url        host
     ^.url                             provider_fetch.url        host
+    # Where a call is transferred to (realtime_call.refer, live_session.refer).
+    ^.target_uri                      provider_fetch.url        call
     web_search_options                provider_tool.web_search  is=web_search
     model                             provider_tool.web_search  text  ~-search
     approve                           hosted_approval.answer    of=approval_request_id  =true
