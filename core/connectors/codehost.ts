@@ -41,6 +41,7 @@ import { injectAuth } from './credentials/credentials.ts'
 import { CODEHOST_IDENTITY } from './credentials/identity-reads.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
+import { actionsBy } from './named-action.ts'
 import { once } from './once.ts'
 import { CODEHOST_ERROR } from './provider-error.ts'
 import { lenientReadings, nearMiss } from './rows/near-miss.ts'
@@ -203,16 +204,13 @@ export const codehost: Connector<'codehost'> = {
         ? withAgentsById(nameGraphql(request, body, { config, known: known() }))
         : isNearGraphql(request, config)
           ? nearMiss()
-          : withPullRequests(
-              withReferences(
-                withPushes(
-                  withLabelList(parseByRows(CLASSIFIER, request, body, config), body),
-                  request,
-                  config,
-                ),
-                body,
+          : withFurther(
+              withPushes(
+                withLabelList(parseByRows(CLASSIFIER, request, body, config), body),
+                request,
+                config,
               ),
-              known(),
+              body,
             ),
   decidingKeys: (request, config) =>
     isGraphql(request, config)
@@ -247,8 +245,17 @@ export const codehost: Connector<'codehost'> = {
     known()
   },
   identityRead: CODEHOST_IDENTITY,
+  impliedActions: (action) => actionsBy(action, (named) => withFurther(named, { kind: 'absent' })),
   toRequest: (spec, config) =>
     executeByRows(restRows(), spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
+}
+
+/**
+ * Adds the further actions of an operation: those of a reference, and those of the pull request whose number an issue
+ * may have.
+ */
+function withFurther(named: Classification, body: BodyView | undefined): Classification {
+  return withPullRequests(withReferences(named, body), known())
 }
 
 /** True for the request that sends a push; false for the discovery request (`info/refs`) that precedes it. */

@@ -275,7 +275,7 @@ export type Connector<Name extends string = string> = {
   readonly pins?: Pins
   /** All action names, for access rules, policy tests and the dashboard; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
-  /** Returns the further actions that the provider performs for an action submitted by name. */
+  /** Returns an action submitted by name as a request with its parameters would have it, and the further actions. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
   /** Read request that tests the credential for a user. If absent, users cannot test the credential. */
   readonly identityRead?: IdentityRead
