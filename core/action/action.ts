@@ -50,6 +50,8 @@ export type Action = {
    * look-up at the provider settles the question.
    */
   readonly isPossible?: true
+  /** True if the provider performs the action later, in a state that no look-up can read in advance. */
+  readonly isDeferred?: true
   /**
    * Effect classes that fields of this request add, or that a Connector declares. They add to the classes of the
    * action's name.

@@ -2,7 +2,7 @@ import type { Parameters } from '../action/action.ts'
 import { CHAT_ADMIN } from './chat/admin.ts'
 import { CHAT_APPS } from './chat/apps.ts'
 import { CHANNEL_FIELDS, FURTHER_CHANNEL_FIELDS } from './chat/channel-fields.ts'
-import { CHAT_LOOK_UPS, withExternalChannels } from './chat/external-channels.ts'
+import { CHAT_LOOK_UPS, hidesChannels, withExternalChannels } from './chat/external-channels.ts'
 import { CHAT_BASICS } from './chat/rows.ts'
 import type { Connector } from './connector.ts'
 import { injectAuth } from './credentials/credentials.ts'
@@ -11,6 +11,7 @@ import { executeAddress, ownedDomains } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
 import { CHAT_WORK } from './hosted-work/chat.ts'
 import { compileWork } from './hosted-work/table.ts'
+import { actionsBy } from './named-action.ts'
 import { once } from './once.ts'
 import { CHAT_ERROR } from './provider-error.ts'
 import { prefixedSurface } from './rows/prefixed-surface.ts'
@@ -58,7 +59,7 @@ export const chat: Connector<'chat'> = {
   providerError: CHAT_ERROR,
   domains: (config) => ownedDomains(config, DOMAINS),
   parseAction: (request, body, config) =>
-    withExternalChannels(parseByRows(CLASSIFIER, request, body, config), request, body),
+    withExternalChannels(parseByRows(CLASSIFIER, request, body, config), hidesChannels(request, body)),
   decidingKeys: (request, config) => rowKeys(CLASSIFIER, request, config),
   hasOpaqueBody: (request, config) => rowsAreOpaque(CLASSIFIER, request, config),
   lookUps: CHAT_LOOK_UPS,
@@ -78,6 +79,7 @@ export const chat: Connector<'chat'> = {
   },
   prepare: () => void trie(),
   identityRead: CHAT_IDENTITY,
+  impliedActions: (action) => actionsBy(action, withExternalChannels),
   toRequest: (spec, config) =>
     executeByRows(rows(), spec, { ...executeAddress(config, 'slack.com', 'api'), format: 'json' }),
 }

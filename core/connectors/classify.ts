@@ -131,7 +131,8 @@ function nameUpgrade(bound: BoundConnector, request: CanonicalRequest): Classifi
   const plain = classify(bound, { ...request, isUpgrade: false }, { kind: 'absent' })
   if (isRefusal(plain)) return plain
   const changes = actionsOf(plain).filter(({ effect }) => effect !== 'read')
-  return { kind: 'actions', actions: [channel(bound, request, 'websocket'), ...changes] }
+  const unread = bound.connector.unreadActions?.(bound.config) ?? []
+  return { kind: 'actions', actions: [channel(bound, request, 'websocket'), ...changes, ...unread] }
 }
 
 /** True for an upgrade to a WebSocket whose messages the gateway reads. */

@@ -42,6 +42,7 @@ import { injectAuth } from './credentials/credentials.ts'
 import { CODEHOST_IDENTITY } from './credentials/identity-reads.ts'
 import { baseOf, executeAddress, ownedDomains, stripPrefix } from './domains.ts'
 import { executeByRows } from './execute/to-request.ts'
+import { actionsBy } from './named-action.ts'
 import { once } from './once.ts'
 import { CODEHOST_ERROR } from './provider-error.ts'
 import { lenientReadings, nearMiss } from './rows/near-miss.ts'
@@ -238,6 +239,7 @@ export const codehost: Connector<'codehost'> = {
     known()
   },
   identityRead: CODEHOST_IDENTITY,
+  impliedActions: (action) => actionsBy(action, (named) => withFurther(named, { kind: 'absent' })),
   toRequest: (spec, config) =>
     executeByRows(restRows(), spec, { ...executeAddress(config, 'api.github.com'), format: 'json' }),
 }
@@ -248,8 +250,15 @@ function nameRest(
   config: ConnectorConfig,
 ): Classification {
   const named = withLabelList(parseByRows(CLASSIFIER, request, body, config), body)
-  const ofGit = withCommitOrigin(withReferences(withPushes(named, request, config), body))
-  return withPullRequests(ofGit, known())
+  return withFurther(withPushes(named, request, config), body)
+}
+
+/**
+ * Adds what an operation does besides: the further actions of a reference, the possible effect of a commit that may come
+ * from a fork, and the actions of the pull request whose number an issue may have.
+ */
+function withFurther(named: Classification, body: BodyView | undefined): Classification {
+  return withPullRequests(withCommitOrigin(withReferences(named, body)), known())
 }
 
 /** True for the request that sends a push; false for the discovery request (`info/refs`) that precedes it. */

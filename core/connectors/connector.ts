@@ -219,6 +219,8 @@ export type Connector<Name extends string = string> = {
   readonly messages?: MessageProtocol
   /** Name of the provider's API over a WebSocket whose messages the gateway does not read (`<name>.websocket.open`). */
   readonly unreadSocketApi?: string
+  /** Returns the actions that the provider may perform for unread messages of a WebSocket. */
+  unreadActions?(config: ConnectorConfig): readonly Action[]
   /** Adds the credential to a request without the agent's own credentials. */
   injectCredentials(edit: OutboundEdit, secret: string, auth: AuthScheme, request: CanonicalRequest): void
   /** True if some clients of the API fail over HTTP/2. ALPN then selects HTTP/1.1 if the client offers both. */
@@ -244,10 +246,7 @@ export type Connector<Name extends string = string> = {
   needsNoCredential?(request: CanonicalRequest, config: ConnectorConfig): boolean
   /** True if an unreadable body has an action of its own. The card of a held request then quotes the body. */
   readonly quotesUnreadBody?: boolean
-  /**
-   * Returns the format of server-sent events for the client of a held request; null if the client did not request
-   * events.
-   */
+  /** Returns the format of server-sent events of a held request; null if the client did not request events. */
   eventFormat?(held: HeldRequest): EventFormat | null
   /**
    * Members of a JSON body that a client regenerates for each retry. An approval is not bound to short strings and
@@ -275,7 +274,7 @@ export type Connector<Name extends string = string> = {
   readonly pins?: Pins
   /** All action names, for access rules, policy tests and the dashboard; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
-  /** Returns the further actions that the provider performs for an action submitted by name. */
+  /** Returns an action submitted by name as a request with its parameters would have it, and the further actions. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
   /** Read request that tests the credential for a user. If absent, users cannot test the credential. */
   readonly identityRead?: IdentityRead

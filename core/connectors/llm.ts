@@ -35,7 +35,12 @@ import type { MessageProtocol } from './message-protocol.ts'
 import { actionsOf } from './named-action.ts'
 import { once } from './once.ts'
 import { LLM_A_ERROR, LLM_B_ERROR, LLM_C_ERROR, type ProviderError } from './provider-error.ts'
-import { actionsOfSpec, providerRows, withProviderActions } from './provider-side/actions.ts'
+import {
+  actionsOfSpec,
+  providerRows,
+  unreadSocketActions,
+  withProviderActions,
+} from './provider-side/actions.ts'
 import { type CompiledTable, compileTable } from './provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from './provider-side/table-a.ts'
 import { LLM_B_PROVIDER_SIDE } from './provider-side/table-b.ts'
@@ -171,10 +176,14 @@ function createModelConnector<Name extends string>(provider: Provider<Name>): Co
   }
 }
 
-function fixedOf({ name, unreadSocketApi }: Provider): Pick<Connector, 'identityRead' | 'unreadSocketApi'> {
+function fixedOf({ name, unreadSocketApi, side }: Provider): Fixed {
   const identityRead = modelIdentity(name)
-  return unreadSocketApi === undefined ? { identityRead } : { identityRead, unreadSocketApi }
+  const unreadActions: Connector['unreadActions'] = (config) => unreadSocketActions(side, config)
+  const common = { identityRead, unreadActions }
+  return unreadSocketApi === undefined ? common : { ...common, unreadSocketApi }
 }
+
+type Fixed = Pick<Connector, 'identityRead' | 'unreadActions' | 'unreadSocketApi'>
 
 function messagesOf({ messages }: Provider, classifier: RowClassifier): Pick<Connector, 'messages'> {
   if (messages === undefined) return {}

@@ -11,7 +11,14 @@ import { MCP_WORK } from './hosted-work/mcp.ts'
 import { endsSession, opensStream, type PathKind, pathKind } from './mcp/endpoint-paths.ts'
 import { mcpEventFormat } from './mcp/event-format.ts'
 import { judgeHeaders } from './mcp/headers.ts'
-import { MCP_CATALOGUE, nameHidden, nameMessage, UNKNOWN, unknownMessage } from './mcp/message.ts'
+import {
+  MCP_CATALOGUE,
+  nameHidden,
+  nameMessage,
+  UNKNOWN,
+  unknownMessage,
+  withSentParams,
+} from './mcp/message.ts'
 import { mcpRequest } from './mcp/to-request.ts'
 import { UNBOUND, undescribedMembers } from './mcp/unbound.ts'
 import { namedAction, oneAction, unmappedAction } from './named-action.ts'
@@ -46,6 +53,7 @@ export const mcp: Connector<'mcp'> = {
   eventFormat: mcpEventFormat,
   defaultAuth: { type: 'bearer' },
   catalogue: MCP_CATALOGUE,
+  impliedActions: (action) => [withSentParams(action)],
   toRequest: (spec, config) =>
     config.actions.some(({ action }) => action === spec.type)
       ? executeByRows([], spec, { ...executeAddress(config, ''), format: 'json' })

@@ -7,7 +7,7 @@ import {
   unmappedType,
 } from '../action/action.ts'
 import type { EffectClass } from '../action/effect-class.ts'
-import type { CanonicalRequest } from '../request/canonical.ts'
+import { type CanonicalRequest, isRefusal, type Refusal } from '../request/canonical.ts'
 import type { Classification, ConnectorConfig, Named } from './connector.ts'
 
 const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -62,6 +62,15 @@ export function settledByServer(candidates: readonly Action[]): Named {
 /** Returns every action that a classified request may perform. */
 export function actionsOf(named: Named): readonly Action[] {
   return named.kind === 'actions' ? named.actions : named.candidates
+}
+
+/** Applies a rule about classified requests to an action that was submitted by its name. */
+export function actionsBy(
+  action: Action,
+  rule: (named: Classification) => Classification,
+): readonly Action[] | Refusal {
+  const named = rule(oneAction(action))
+  return isRefusal(named) ? named : actionsOf(named)
 }
 
 export function effectOfMethod(method: string): Effect {

@@ -6,6 +6,7 @@ import { PAYMENTS_IDENTITY } from './credentials/identity-reads.ts'
 import { executeAddress, ownedDomains } from './domains.ts'
 import { expandsSecret, hasMoneyField, MONEY_CONTAINERS, MONEY_FIELDS } from './effects/fields/payments.ts'
 import { executeByRows } from './execute/to-request.ts'
+import { actionsBy } from './named-action.ts'
 import { once } from './once.ts'
 import { ACCOUNTS } from './payments/accounts.ts'
 import { BILLING } from './payments/billing.ts'
@@ -92,6 +93,7 @@ export const payments: Connector<'payments'> = {
   },
   prepare: () => void trie(),
   identityRead: PAYMENTS_IDENTITY,
+  impliedActions: (action) => actionsBy(action, withFields),
   toRequest: (spec, config) =>
     executeByRows(rows(), spec, {
       ...executeAddress(config, 'api.stripe.com', 'v1'),

@@ -32,13 +32,30 @@ export function decideReach(snapshot: Snapshot, bound: BoundConnector, action: A
   return reaches === null ? undefined : decideHost(snapshot, reaches, nameReason)
 }
 
+/**
+ * Returns the types and names of the Connectors that own the hosts to which the provider connects for these actions, as
+ * scopes of kill switches match them.
+ */
+export function reachedConnectors({ hosts }: Snapshot, actions: readonly Action[]): readonly string[] {
+  const names = actions.flatMap(({ byProvider }) => {
+    const reaches = byProvider?.reaches ?? null
+    if (reaches === null || typeof reaches === 'string') return []
+    const owner = findConnector(hosts, reaches.host, reaches.port)
+    return owner === null ? [] : [owner.connector.name, owner.entry.name]
+  })
+  return names.length === 0 ? NO_NAMES : [...new Set(names)]
+}
+
+const NO_NAMES: readonly string[] = Object.freeze([])
+
 function decideHost(
   snapshot: Snapshot,
   reaches: ReachedHost | 'unreadable',
   nameReason: string,
 ): Decision | undefined {
   if (reaches === 'unreadable') {
-    const remedy = 'Servers differ in how they parse the host of the URL. Send a plain https URL.'
+    const remedy =
+      'Servers differ in how they parse the host of the URL. Send a plain https URL, or for a call a plain sip or tel URI.'
     return against(snapshot, `${nameReason} ${remedy}`)
   }
   if (findConnector(snapshot.hosts, reaches.host, reaches.port) !== null) return undefined

@@ -147,7 +147,6 @@ const HARMLESS_FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>
     preview_url: 'in answers',
     report_url: 'in answers',
     role_arn: 'a role for a key store or a storage of the organisation, by its own write of high risk',
-    target_uri: 'target of a call that is its own action (live_session.refer, realtime_call.refer)',
     vault_uri: 'a key store of the organisation, named by its own write of high risk',
   },
   llm_b: {
@@ -195,7 +194,6 @@ const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>>
     '^.kms_arn': 'a key store of the organisation, named by its own write of high risk',
     '^.provider.role_arn': 'a storage of the organisation, named by its own write of high risk',
     '^.role_arn': 'a role for a key store of the organisation, named by its own write of high risk',
-    '^.target_uri': 'target of a call that is its own action (live_session.refer, realtime_call.refer)',
     '^.vault_uri': 'a key store of the organisation, named by its own write of high risk',
     'content.*.annotations.*.url': 'a citation in an earlier answer',
     'output.*.annotations.*.url': 'a citation in an earlier answer',

@@ -65,6 +65,7 @@ function kindsText(kinds: readonly ProviderKind[]): string {
 const TARGETS = {
   host: 'host of the URL',
   name: 'the host',
+  call: 'host of the SIP URI, or the number',
   text: 'the value',
   unread: 'the value; held, because it names what the gateway does not read',
   none: '',

@@ -150,7 +150,7 @@ function mcpResult(message: { method: string; params?: Record<string, unknown> }
 type ConnectorText = { name: keyof typeof SECRETS; type: string; extra?: string }
 const CONNECTORS: readonly ConnectorText[] = [
   { name: 'codehost', type: 'codehost' },
-  { name: 'openai', type: 'llm_a' },
+  { name: 'openai', type: 'llm_a', extra: '  providerTools: { allow: [provider_tool.unknown] }\n' },
   { name: 'anthropic', type: 'llm_b' },
   { name: 'payments', type: 'payments' },
   { name: 'chat', type: 'chat' },
@@ -168,6 +168,7 @@ const RULES: ReadonlyArray<readonly [type: string, pattern: string, decision: st
   ['codehost', 'codehost.branch.delete', 'deny'],
   ['llm_a', 'llm_a.chat.*', 'allow'],
   ['llm_a', 'llm_a.websocket.open', 'allow'],
+  ['llm_a', 'llm_a.provider_tool.unknown', 'allow'],
   ['llm_a', 'llm_a.image.generate', 'require_approval'],
   ['llm_a', 'llm_a.model.delete', 'deny'],
   ['llm_a', 'llm_a.file.upload', 'require_approval'],

@@ -9,7 +9,8 @@ import type { ApprovalRow, StoredAnswer } from './rows.ts'
 
 /** Converts an approval to the card that approvers see. An overdue pending approval has the status `expired`. */
 export function approvalCard(row: ApprovalRow): ApprovalCard {
-  const { connector: _connector, connector_name: _name, held_by: _heldBy, ...facts } = row.card
+  const { connector: _connector, connector_name: _name, held_by: _heldBy, ...more } = row.card
+  const { reached_connectors: _reached, ...facts } = more
   const { answeredBy, answeredGroups } = approvalProgress(row)
   const summary = actionSummary(facts)
   return {

@@ -24,6 +24,8 @@ export type CardFacts = InstanceFact & {
   readonly connector: string | null
   /** Name of the Connector; absent in approvals of older gateways. */
   readonly connector_name?: string
+  /** Types and names of further Connectors whose hosts the provider reaches for the request. */
+  readonly reached_connectors?: readonly string[]
   readonly target: string | null
   readonly method: string | null
   readonly host: string | null

@@ -68,7 +68,7 @@ export const CHAT_ADMIN = `
   *      /api/admin.teams.settings.setDefaultChannels                  admin_team.set_default_channels        write high   team_id
   *      /api/admin.teams.settings.setDescription                      admin_team.set_description             write high   team_id
   *      /api/admin.teams.settings.setDiscoverability                  admin_team.set_discoverability         write high   team_id
-  *      /api/admin.teams.settings.setIcon                             admin_team.set_icon                    write high   team_id
+  *      /api/admin.teams.settings.setIcon                             admin_team.set_icon                    write high   team_id,image_url
   *      /api/admin.teams.settings.setName                             admin_team.set_name                    write high   team_id
   *      /api/admin.usergroups.addChannels                             admin_usergroup.add_channels           write high   usergroup_id
   *      /api/admin.usergroups.addTeams                                admin_usergroup.add_teams              write high   usergroup_id

@@ -8,18 +8,18 @@ import { CHANNEL_FIELDS } from './channel-fields.ts'
 
 const ACTIONS: ReadonlySet<string> = new Set(CHANNEL_WRITES.map((name) => `chat.${name}`))
 
+/** Reports whether the request may name a channel in a body that the gateway does not read. */
+export function hidesChannels({ segments }: CanonicalRequest, body: BodyView | undefined): boolean {
+  return (body === undefined || body.kind === 'opaque') && segments.at(-1)?.includes('.') === true
+}
+
 /**
  * Adds `egress` as a possible effect class to an action that sends content to a channel, because the members of a
- * channel may belong to another organization. A request without a readable body may name any channel, so the class is
- * also added to its action.
+ * channel may belong to another organization. If `isHidden` is true, the request may name any channel, so the class is
+ * also added.
  */
-export function withExternalChannels(
-  named: Classification,
-  request: CanonicalRequest,
-  body: BodyView | undefined,
-): Classification {
+export function withExternalChannels(named: Classification, isHidden = false): Classification {
   if (isRefusal(named) || named.kind === 'candidates') return named
-  const isHidden = (body === undefined || body.kind === 'opaque') && request.segments.at(-1)?.includes('.')
   const add = (action: Action): Action => {
     const isPossible = ACTIONS.has(action.type) && (isHidden || channelsOf(action.parameters).length > 0)
     return isPossible ? { ...action, possibleEffects: ['egress'] } : action

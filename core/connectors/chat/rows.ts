@@ -3,19 +3,19 @@
  * method `*` and the path of an API method.
  */
 export const CHAT_BASICS = `
-  *  /api/chat.postMessage                     message.post               write low    channel,text,thread_ts,blocks,attachments,unfurl_links,unfurl_media,username,icon_url,icon_emoji,markdown_text,parse
+  *  /api/chat.postMessage                     message.post               write low    channel,text,thread_ts,blocks,attachments,unfurl_links,unfurl_media,username,icon_url,icon_emoji,markdown_text,parse,metadata
   *  /api/chat.postEphemeral                   message.post_ephemeral     write low    channel,text,user,blocks,attachments,username,icon_url,icon_emoji,markdown_text,parse
   *  /api/chat.meMessage                       message.post_me            write low    channel,text
-  *  /api/chat.update                          message.update             write low    channel,ts,text,blocks,attachments,markdown_text,parse
+  *  /api/chat.update                          message.update             write low    channel,ts,text,blocks,attachments,markdown_text,parse,metadata
   *  /api/chat.delete                          message.delete             write medium channel,ts +irreversible
-  *  /api/chat.scheduleMessage                 message.schedule           write low    channel,text,post_at,blocks,attachments,unfurl_links,unfurl_media,markdown_text,parse
+  *  /api/chat.scheduleMessage                 message.schedule           write low    channel,text,post_at,blocks,attachments,unfurl_links,unfurl_media,markdown_text,parse,metadata
   *  /api/chat.deleteScheduledMessage          message.unschedule         write low    channel,scheduled_message_id
   *  /api/chat.scheduledMessages.list          message.list_scheduled     read  low    channel
   *  /api/chat.getPermalink                    message.get_permalink      read  low    channel,message_ts
-  *  /api/chat.unfurl                          message.unfurl             write low    channel,ts,unfurls
-  *  /api/chat.startStream                     message.start_stream       write low    channel,markdown_text,chunks
+  *  /api/chat.unfurl                          message.unfurl             write low    channel,ts,unfurls,metadata,user_auth_blocks
+  *  /api/chat.startStream                     message.start_stream       write low    channel,markdown_text,chunks,icon_url
   *  /api/chat.appendStream                    message.append_stream      write low    channel,ts,markdown_text,chunks
-  *  /api/chat.stopStream                      message.stop_stream        write low    channel,ts,markdown_text,chunks,blocks
+  *  /api/chat.stopStream                      message.stop_stream        write low    channel,ts,markdown_text,chunks,blocks,metadata
   *  /api/conversations.history                message.list               read  low    channel
   *  /api/conversations.replies                message.list_replies       read  low    channel,ts
   *  /api/search.messages                      message.search             read  low    query
@@ -40,9 +40,9 @@ export const CHAT_BASICS = `
   *  /api/conversations.setTopic               channel.set_topic          write low    channel,topic
   *  /api/conversations.setPurpose             channel.set_purpose        write low    channel,purpose
 
-  *  /api/files.upload                         file.upload                write medium channels,filename @opaque
+  *  /api/files.upload                         file.upload                write medium channels,filename,initial_comment @opaque
   *  /api/files.getUploadURLExternal           file.upload                write medium filename,length @same
-  *  /api/files.completeUploadExternal         file.upload                write medium channel_id,files @same
+  *  /api/files.completeUploadExternal         file.upload                write medium channel_id,files,initial_comment,blocks @same
   *  /upload/v1/{ticket+}                      file.upload                write medium @same @content
   *  /api/files.delete                         file.delete                write medium file +irreversible
   *  /api/files.list                           file.list                  read  low    channel
@@ -76,16 +76,16 @@ export const CHAT_BASICS = `
   *  /api/pins.add                             pin.add                    write low    channel,timestamp
   *  /api/pins.remove                          pin.remove                 write low    channel,timestamp
   *  /api/pins.list                            pin.list                   read  low    channel
-  *  /api/bookmarks.add                        bookmark.add               write low    channel_id,title
-  *  /api/bookmarks.edit                       bookmark.update            write low    channel_id,bookmark_id
+  *  /api/bookmarks.add                        bookmark.add               write low    channel_id,title,link
+  *  /api/bookmarks.edit                       bookmark.update            write low    channel_id,bookmark_id,link
   *  /api/bookmarks.remove                     bookmark.remove            write low    channel_id,bookmark_id
   *  /api/bookmarks.list                       bookmark.list              read  low    channel_id
   *  /api/reminders.add                        reminder.create            write low    text,time
   *  /api/reminders.list                       reminder.list              read  low
-  *  /api/views.open                           view.open                  write low
-  *  /api/views.push                           view.push                  write low
-  *  /api/views.update                         view.update                write low
-  *  /api/views.publish                        view.publish               write low
+  *  /api/views.open                           view.open                  write low    view
+  *  /api/views.push                           view.push                  write low    view
+  *  /api/views.update                         view.update                write low    view
+  *  /api/views.publish                        view.publish               write low    view
   *  /api/team.info                            team.get                   read  low
   *  /api/emoji.list                           emoji.list                 read  low
   *  /api/auth.test                            auth.test                  read  low

@@ -73,7 +73,9 @@ export const CODEHOST_PINS: Pins = {
 
 type OfState = { readonly state: string; readonly rows: readonly Row[]; readonly place: LookUpPlace }
 
-function pinOf({ type: actionType, parameters }: Action, { state, rows, place }: OfState): Pin {
+function pinOf({ type: actionType, parameters, isDeferred }: Action, group: OfState): Pin {
+  const { state, rows, place } = group
+  if (isDeferred === true) return { actionType, state, reads: [] }
   const given = rows.map((row) => givenBy(row, parameters)).find((one) => one !== undefined)
   if (given !== undefined) return { actionType, state, given, reads: [] }
   for (const row of rows) {

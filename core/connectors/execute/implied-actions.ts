@@ -4,8 +4,8 @@ import { withAgentTriggers } from '../effects/fields/agent-triggers.ts'
 import { type BoundConnector, BUILT_IN } from '../registry.ts'
 
 /**
- * Returns an action submitted by name, and the further actions that its parameters cause at the provider. `bound`: the
- * connector of the action; null if there is none.
+ * Returns an action submitted by name, with the risk and effect classes that its parameters add, and the further
+ * actions that a request with these parameters has. `bound`: the connector of the action; null if there is none.
  */
 export function withImpliedActions(
   action: Action,
@@ -13,8 +13,8 @@ export function withImpliedActions(
 ): readonly Action[] | Refusal {
   const connector = bound?.connector ?? BUILT_IN.find(({ name }) => name === action.connector)
   const config = bound?.config ?? { name: action.connector, domains: [], actions: [] }
-  const implied = connector?.impliedActions?.(action, config) ?? []
-  if (isRefusal(implied)) return implied
+  const actions = connector?.impliedActions?.(action, config) ?? [action]
+  if (isRefusal(actions)) return actions
   const triggers = bound?.entry.agentTriggers
-  return triggers === undefined ? [action, ...implied] : withAgentTriggers([action, ...implied], triggers)
+  return triggers === undefined ? actions : withAgentTriggers(actions, triggers)
 }

@@ -142,8 +142,19 @@ function nameRpc({ type, method, params }: Rpc, config: ConnectorConfig): Action
   const { taskId } = given
   const ofTask = typeof taskId === 'string' ? { taskId } : {}
   const parameters = { method, ...subject, ...ofTask, ...argumentsOf(given) }
-  const effects = SENDS.has(method) && sendsData(given) ? (['egress'] as const) : undefined
-  return act({ type, effect, risk: 'low', target: subject.uri ?? subject.name, parameters, effects }, config)
+  const target = subject.uri ?? subject.name
+  return withSentData(act({ type, effect, risk: 'low', target, parameters }, config), given)
+}
+
+/** Adds `egress` to an action submitted by name whose params send data (see `mcpRequest` for the params). */
+export function withSentParams(action: Action): Action {
+  const { params } = action.parameters
+  return withSentData(action, isRecord(params) ? { ...action.parameters, ...params } : action.parameters)
+}
+
+function withSentData(action: Action, given: Parameters): Action {
+  const isSent = SENDS.has(action.type) && sendsData(given)
+  return isSent ? { ...action, effects: [...(action.effects ?? []), 'egress'] } : action
 }
 
 function subjectOf({ uri, name }: Readonly<Record<string, unknown>>): { uri?: string; name?: string } {
@@ -158,12 +169,11 @@ function sendsData(params: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** Read methods that can send data out: they carry free text to the MCP server, or a URI that it may fetch. */
-const SENDS: ReadonlySet<string> = new Set([
-  'resources/read',
-  'resources/subscribe',
-  'prompts/get',
-  'completion/complete',
-])
+const SENDS: ReadonlySet<string> = new Set(
+  ['resources_read', 'resources_subscribe', 'prompts_get', 'completion_complete'].map(
+    (name) => `mcp.rpc.${name}`,
+  ),
+)
 /**
  * Matches addresses on other hosts: URLs with a scheme by which programs fetch or mount something, `file:` URLs with a
  * host, and URLs without a scheme. Another scheme may precede the scheme (`git+ssh:`, `jar:https:`). All other schemes

@@ -51,8 +51,8 @@ export function withProviderActions(
 const UTF8 = new TextEncoder()
 
 /**
- * Returns the actions that the provider performs for an action submitted by name. The action's parameters are read
- * like the body of its request.
+ * Returns an action submitted by name, and the actions that the provider performs for it. The action's parameters are
+ * read like the body of its request.
  */
 export function actionsOfSpec(
   table: CompiledTable,
@@ -63,8 +63,16 @@ export function actionsOfSpec(
     scanJson(UTF8.encode(JSON.stringify(action.parameters)), { keep: [], find: table.find }),
   )
   const acts = isRefusal(scan) ? scan : readProviderActs(table, [action], { found: scan.found })
-  return isRefusal(acts) ? acts : acts.map((act) => actionOf(table.table.connector, act, config))
+  if (isRefusal(acts)) return acts
+  return [action, ...acts.map((act) => actionOf(table.table.connector, act, config))]
 }
+
+/** Returns the action that stands for the messages of a WebSocket, which may make the provider perform any act. */
+export function unreadSocketActions({ table }: CompiledTable, config: ConnectorConfig): readonly Action[] {
+  return [actionOf(table.connector, unreadAct(UNREAD_SOCKET), config)]
+}
+
+const UNREAD_SOCKET = 'the gateway does not read the messages of this WebSocket'
 
 function unreadActs({ table }: CompiledTable, actions: readonly Action[]): readonly ProviderAct[] {
   const names = table.unreadOperations?.map((name) => `${table.connector}.${name}`) ?? []

@@ -3,7 +3,7 @@ import { type Refusal, refusal } from '../../request/canonical.ts'
 import { ANY_KEY, CONTAINER, type FoundMembers } from '../../request/json/member-finder.ts'
 import { snakeCase } from '../llm/resource-bodies.ts'
 import type { ProviderAct, ProviderKind } from './kinds.ts'
-import { isInline, listedHost, reachedHost } from './reached-host.ts'
+import { calledHost, isInline, isPhoneNumber, listedHost, reachedHost, usualPort } from './reached-host.ts'
 import type { CompiledTable, FieldRow, ProviderTable, ToolRow } from './table.ts'
 
 /**
@@ -171,12 +171,18 @@ function targetOf({ target, fixed }: FieldRow, value: unknown): Target | null {
   const text = String(value)
   if (target === 'text') return { target: text.slice(0, MAX_SHOWN), reaches: null }
   if (target === 'unread') return { target: text.slice(0, MAX_SHOWN), reaches: 'unread' }
-  if (isInline(text)) return null
-  const reaches = target === 'name' ? listedHost(text) : reachedHost(text)
+  const isCall = target === 'call'
+  if (isCall && isPhoneNumber(text)) return { target: text, reaches: null }
+  if (!isCall && isInline(text)) return null
+  const reaches = HOST_READERS[target](text)
   if (reaches === null) return { target: text.slice(0, MAX_SHOWN), reaches: 'unreadable' }
-  const usual = /^(?:http|ws):/i.test(text) ? 80 : 443
-  return { target: reaches.port === usual ? reaches.host : `${reaches.host}:${reaches.port}`, reaches }
+  return {
+    target: reaches.port === usualPort(text) ? reaches.host : `${reaches.host}:${reaches.port}`,
+    reaches,
+  }
 }
+
+const HOST_READERS = { host: reachedHost, name: listedHost, call: calledHost } as const
 
 function targetOfMember(value: unknown): Target {
   const isText = typeof value === 'string' && value !== ''

@@ -68,6 +68,8 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
     events.*.response                 hosted_approval.answer    of=request_id
     discovery_url                     provider_fetch.url        host
     ^.url                             provider_fetch.url        host
+    # Where a call is transferred to (realtime_call.refer, live_session.refer).
+    ^.target_uri                      provider_fetch.url        call
     web_search_options                provider_tool.web_search  is=web_search
     model                             provider_tool.web_search  text  ~-search
     approve                           hosted_approval.answer    of=approval_request_id  =true
@@ -93,6 +95,7 @@ export const LLM_A_PROVIDER_SIDE: ProviderTable = {
   `,
   operations: `
     run.create                     hosted_agent.run  of=assistant_id
+    run.submit_tool_outputs        hosted_agent.run  of=run_id
     agent_session.create           hosted_agent.run
     agent_session.send_event       hosted_agent.run  of=session_id
     agent_automation.create        hosted_agent.run

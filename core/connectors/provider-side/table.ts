@@ -14,7 +14,7 @@ export type ProviderTable = {
   readonly tools: string
   /**
    * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read. The target
-   * is the `host` of a URL, the `name` of a host, a `text`, `unread` for the name of a resource that contains requests,
+   * is the `host` of a URL, the `name` of a host, a `call` (host of a SIP URI, or a phone number), a `text`, `unread` for the name of a resource that contains requests,
    * `of=MEMBER` for the text of another member of the same object, `is=TEXT` for a fixed target, or `none`. A line may
    * end with the value that the field must have (`=true`), a text that it must contain (`~-search-`), or values in lower
    * case that it must not have (`!false|0`).
@@ -80,7 +80,7 @@ export type FieldRow = {
   /** True if the member path `end` begins at the root (`^`). */
   readonly isRooted: boolean
   readonly kinds: readonly ProviderKind[]
-  readonly target: 'host' | 'name' | 'text' | 'unread' | 'none'
+  readonly target: 'host' | 'name' | 'call' | 'text' | 'unread' | 'none'
   /** Member of the same object that names the target; null if the field itself does. */
   readonly member: string | null
   /** Target that does not depend on the value of the field; null if there is none. */
@@ -194,7 +194,7 @@ function readField([end = '', kinds = '', target = '', value]: readonly string[]
   }
 }
 
-const TARGETS: ReadonlySet<string> = new Set(['host', 'name', 'text', 'unread', 'none'])
+const TARGETS: ReadonlySet<string> = new Set(['host', 'name', 'call', 'text', 'unread', 'none'])
 
 function isTarget(text: string): text is FieldRow['target'] {
   return TARGETS.has(text)

@@ -58,6 +58,11 @@ export const HoldBody = z.object({
   /** Type of the connector. The name of the Connector object is in `connector_name`. */
   connector: z.string(),
   connector_name: z.string().optional(),
+  /**
+   * Types and names of further Connectors whose hosts the provider reaches for the request. A kill switch for one of
+   * them covers the request.
+   */
+  reached_connectors: z.array(z.string()).max(512).optional(),
   action_type: z.string(),
   target: z.string().nullable(),
   /** Environment of the action, and its risk hints from the catalogue, for the audit log. */

@@ -15,6 +15,7 @@ import type {
 } from '../../../core/wire/gateway/kill.ts'
 import type { AckBody } from '../../../core/wire/gateway/sync.ts'
 import type { Exchange } from '../../pipeline/exchange.ts'
+import { killNames } from '../../pipeline/kill-names.ts'
 import type { KillPort } from '../../pipeline/ports.ts'
 import { isoNow } from '../../process/clock.ts'
 import type { Log } from '../../process/log.ts'
@@ -236,11 +237,11 @@ function keyOf({ scope, source }: KillEntry): string {
 }
 
 function subjectOf(exchange: Exchange, gateway: string): Uninstanced {
-  const { agent, connector } = exchange
+  const { agent } = exchange
   return {
     agent: agent?.name ?? null,
     agentId: agent?.id ?? null,
-    connectors: connector === undefined ? [] : [connector.connector.name, connector.entry.name],
+    connectors: killNames(exchange),
     gateway,
   }
 }

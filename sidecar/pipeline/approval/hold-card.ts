@@ -7,6 +7,7 @@ import { scannedFields } from '../../../core/connectors/fields/scanned-fields.ts
 import { shownEnvironment } from '../../../core/decision/facts/environment.ts'
 import { groupNames, requiredView } from '../../../core/decision/policies/required-groups.ts'
 import { ruleLabel } from '../../../core/decision/policies/rule-label.ts'
+import { reachedConnectors } from '../../../core/decision/provider-reach.ts'
 import { parseBody } from '../../../core/request/body/body.ts'
 import { isRefusal } from '../../../core/request/canonical.ts'
 import { storableForm, storableText } from '../../../core/storable.ts'
@@ -64,7 +65,13 @@ export function describeHold(exchange: Decided, { binding, bound, bodySha256, pi
     ...(actions.length === 1 && primary !== undefined ? { effect: primary.effect } : {}),
     pins: pinViews(pins),
     held_by: heldBy(exchange, bound.headers),
+    ...reachedBy(exchange),
   }
+}
+
+function reachedBy({ snapshot, actions }: Decided): Pick<HoldBody, 'reached_connectors'> {
+  const reached = reachedConnectors(snapshot, actions)
+  return reached.length === 0 ? {} : { reached_connectors: [...reached] }
 }
 
 /**

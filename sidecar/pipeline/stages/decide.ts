@@ -4,13 +4,14 @@ import type { Decision } from '../../../core/decision/decision.ts'
 import { withCredential } from '../../../core/decision/proxied.ts'
 import { type Refusal, refusal } from '../../../core/request/canonical.ts'
 import { type LeaseStep, leaseForbids } from '../../../core/state/lease.ts'
+import type { KillEntry } from '../../../core/wire/gateway/kill.ts'
 import { decideNow } from '../classification/exchange-decision.ts'
 import { type Classified, type Decided, setDecision } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { deny } from '../refusal/deny.ts'
-import { refuseReading } from '../refusal/refuse.ts'
+import { refuseKilled, refuseReading } from '../refusal/refuse.ts'
 import type { Stage, StageResult } from '../stage.ts'
-import { refuseLost } from './guards.ts'
+import { matchingKill, refuseLost } from './guards.ts'
 
 /**
  * Creates the stage that decides. Besides the rules, the decision takes into account the lease of the gateway, and
@@ -24,6 +25,8 @@ export function createDecide(ports: PipelinePorts): Stage<Classified, Decided> {
 }
 
 function decide(exchange: Classified, ports: PipelinePorts): StageResult<Decided> {
+  const kill = killByReach(exchange, ports)
+  if (kill !== null) return refuseKilled(exchange, kill)
   const tooMany = judgeActionCount(exchange)
   if (tooMany !== null) return refuseReading(exchange, tooMany)
   const decision = decideOrdered(exchange, exchange.decision ?? decideNow(exchange, ports.clock.nowMs()))
@@ -36,6 +39,15 @@ function decide(exchange: Classified, ports: PipelinePorts): StageResult<Decided
   const complete = withOurs(exchange, decision)
   const decided = setDecision(exchange, complete)
   return complete.verdict === 'deny' ? deny(exchange, complete) : decided
+}
+
+/**
+ * Returns the kill switch for a Connector whose host the provider would reach, or null. The hosts are known only after
+ * the classification. For other requests the guard before it has compared the kill switches.
+ */
+function killByReach(exchange: Classified, ports: PipelinePorts): KillEntry | null {
+  const isReaching = exchange.actions.some(({ byProvider }) => byProvider !== undefined)
+  return isReaching ? matchingKill(exchange, ports) : null
 }
 
 /**

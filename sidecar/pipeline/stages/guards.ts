@@ -4,6 +4,7 @@ import { LIMITS } from '../../../core/wire/schema/limits.ts'
 import type { BodyReader } from '../body/body-reader.ts'
 import { classifyRefused } from '../classification/classify-refused.ts'
 import type { Exchange } from '../exchange.ts'
+import { killNames } from '../kill-names.ts'
 import type { Identified, Read, Received, Routed } from '../phases.ts'
 import type { PipelinePorts } from '../ports.ts'
 import { refuse, refuseKilled } from '../refusal/refuse.ts'
@@ -25,15 +26,15 @@ export function createKillGuard(ports: PipelinePorts, reader: BodyReader): Stage
 }
 
 /**
- * Returns the kill switch entry that covers this exchange, or null. While the connector is not determined, scopes of
- * connectors do not match.
+ * Returns the kill switch entry that covers this exchange, or null (see `killNames`). While the connector is not
+ * determined, scopes of connectors do not match.
  */
 export function matchingKill(exchange: Exchange, ports: Pick<PipelinePorts, 'kill'>): KillEntry | null {
-  const { agent, connector } = exchange
+  const { agent } = exchange
   return ports.kill.match({
     agent: agent?.name ?? null,
     agentId: agent?.id ?? null,
-    connectors: connector === undefined ? [] : [connector.connector.name, connector.entry.name],
+    connectors: killNames(exchange),
   })
 }
 

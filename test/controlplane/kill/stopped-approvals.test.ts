@@ -118,6 +118,13 @@ test('an approval that only some groups have answered is cancelled with their an
   expect(again).toMatchObject({ status: 'pending', answered_groups: [] })
 })
 
+test('a kill switch for a Connector whose host the provider reaches cancels the approval, and opens none', async () => {
+  const held = await hold({ reached_connectors: ['mcp', 'team/tools'] })
+  await setKillSwitch(true, 'connector:tools')
+  expect(await rowOf(held.id)).toEqual(CANCELLED)
+  expect((await ask(held.body)).status).toBe(403)
+})
+
 describe('the scope', () => {
   const mine = { agent: 'scoped-bot', connector: 'codehost', connector_name: 'team/github' }
   test.each([

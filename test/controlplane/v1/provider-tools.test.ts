@@ -54,4 +54,25 @@ describe('an action that is submitted by its name', () => {
     for (const path of ['/api/v1/actions/dry-run', '/api/v1/actions'])
       expect(at<string>((await asked(path, { tools })).body, 'decision', 'outcome')).toBe('allow')
   })
+
+  test('is denied under a kill switch for the Connector whose host the provider would reach', async () => {
+    const made = await world.admin('POST', '/api/dashboard/connectors', {
+      ...{ type: 'generic', token: 'secret', domains: ['tools.example.com'] },
+    })
+    expect(made.status).toBe(200)
+    const kill = (active: boolean) =>
+      world.admin('POST', '/api/dashboard/kill-switch', {
+        ...{ active, scope: 'connector:generic', reason: 'incident 7' },
+      })
+    expect((await kill(true)).status).toBe(200)
+    const tools = [{ type: 'mcp', server_url: 'https://tools.example.com/mcp' }]
+    for (const path of ['/api/v1/actions/dry-run', '/api/v1/actions']) {
+      const { body } = await asked(path, { tools })
+      expect(at<string>(body, 'decision', 'reason')).toBe('Kill switch active: incident 7')
+      expect(at<string>((await asked(path, {})).body, 'decision', 'outcome')).toBe('allow')
+    }
+    await kill(false)
+    const { body } = await asked('/api/v1/actions/dry-run', { tools })
+    expect(at<string>(body, 'decision', 'reason')).not.toContain('Kill switch')
+  })
 })

@@ -23,7 +23,6 @@ describe('the commit in a mutation', () => {
   })
 
   it.each([
-    ['enablePullRequestAutoMerge', 'expectedHeadOid'],
     ['enqueuePullRequest', 'expectedHeadOid'],
     ['updatePullRequestBranch', 'expectedHeadOid'],
     ['addPullRequestReview', 'commitOID'],
@@ -42,6 +41,10 @@ describe('the commit in a mutation', () => {
       ),
     ],
     ['another mutation', request('mutation { closePullRequest(input: {pullRequestId: "1"}) { x } }')],
+    [
+      'an auto-merge, whose commit is not that of the later merge',
+      request('mutation { enablePullRequestAutoMerge(input: {pullRequestId: "1"}) { x } }'),
+    ],
     [
       'a commit in the document',
       request('mutation { mergePullRequest(input: {pullRequestId: "1", expectedHeadOid: "b"}) { x } }'),

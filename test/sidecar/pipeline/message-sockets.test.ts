@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { waitFor } from '../../support/wait-for.ts'
 import { expectRefused, start } from './pipeline-world.ts'
-import type { TestExchangeInput } from './test-exchange.ts'
+import { type TestExchangeInput, testExchange } from './test-exchange.ts'
 import { killAll, type Rule } from './test-world.ts'
 
 const MODEL = { type: 'llm_a', name: 'team/models', auth: { type: 'bearer' } } as const
@@ -65,6 +66,44 @@ describe('an upgrade to a WebSocket of model calls', () => {
       expect(exchange.reply.status).toBe(403)
       expectRefused(world)
       expect(world.records[0]).toMatchObject({ action_type: 'llm_a.websocket.open' })
+    },
+  )
+
+  it.each([
+    ['llm_a', 'api.openai.com', '/v1/realtime?model=m'],
+    [
+      'llm_c',
+      'generativelanguage.googleapis.com',
+      '/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent',
+    ],
+  ] as const)(
+    'holds one whose messages it does not read, whatever permissions say: %s',
+    async (type, host, target) => {
+      const own = { type, name: 'team/models', auth: { type: 'bearer' } } as const
+      const permissions: readonly Rule[] = [[`${type}.*`, 'allow']]
+      const world = await start({ connectors: [own], permissions })
+      const { reply } = await world.send({ ...SOCKET, host, target })
+      expect(reply.status).toBe(403)
+      expect(world.holds).toMatchObject([{ action_type: `${type}.provider_tool.unknown` }])
+      expect(JSON.stringify(world.holds)).toContain('provider_tool.unknown')
+      expectRefused(world)
+      const providerTools = { allow: ['provider_tool.unknown' as const] }
+      world.apply({ connectors: [{ ...own, providerTools }], permissions })
+      const exchange = testExchange({ ...SOCKET, host, target })
+      const done = world.run(exchange)
+      await waitFor(() => expect(exchange.reply.state).toBe('upgraded'))
+      exchange.abort.abort({ kind: 'kill', entry: killAll() })
+      await done
+      expect(world.holds).toHaveLength(1)
+      expect(world.records[1]).toMatchObject({
+        decision: 'ALLOW',
+        actions: [`${type}.websocket.open`, `${type}.provider_tool.unknown`],
+      })
+      world.apply({
+        connectors: [{ ...own, providerTools }],
+        permissions: [[`${type}.websocket.open`, 'allow']],
+      })
+      expect((await world.send({ ...SOCKET, host, target })).reply.status).toBe(403)
     },
   )
 

@@ -133,6 +133,28 @@ describe('the state that was approved', () => {
     expect(pinLines(world.holds[1] ?? {})).toEqual([expect.stringContaining('not fixed')])
   })
 
+  it('is not fixed for an auto-merge, which GitHub performs later, also at a commit that is pushed later', async () => {
+    const commit = 'a'.repeat(40)
+    const world = await startAt(
+      { PR_7: { headRefOid: commit, baseRefName: 'main' } },
+      { ...HELD, connectors: [{ pins: 'send' }] },
+    )
+    const input = `{pullRequestId: "PR_7", expectedHeadOid: "${commit}"}`
+    for (const own of ['{pullRequestId: "PR_7"}', input]) {
+      const merge = mutation(`enablePullRequestAutoMerge(input: ${own})`)
+      expect((await world.send(merge)).reply.status).toBe(200)
+      const { pins, action_type } = world.holds.at(-1) ?? {}
+      expect(action_type).toBe('codehost.pr.merge')
+      expect(pins).toEqual([
+        { action_type: 'codehost.pr.merge', state: 'head commit', value: null, fixed_by: null },
+        baseOf(null),
+      ])
+      expect(world.upstream.seen.at(-1)?.body.toString()).toBe(merge.body)
+    }
+    expect(world.lookUps.filter((look) => look.startsWith('pin'))).toEqual([])
+    expect(world.records).toMatchObject([{ note: 'approved' }, { note: 'approved' }])
+  })
+
   it('is that of the request where the request names it', async () => {
     const world = await startAt({ [PULL]: head('aaa') })
     await world.send(json('PUT', MERGE.target ?? '', { sha: 'abc' }))

@@ -11,7 +11,7 @@ import type { AgentFacts, Decision, DecisionInput } from '../../../../core/decis
 import { plainDecision } from '../../../../core/decision/egress.ts'
 import { shownEnvironment } from '../../../../core/decision/facts/environment.ts'
 import { matchKill } from '../../../../core/decision/kill-switch/kill-switch.ts'
-import { decideReach } from '../../../../core/decision/provider-reach.ts'
+import { decideReach, reachedConnectors } from '../../../../core/decision/provider-reach.ts'
 import { OUTCOME } from '../../../../core/decision/vocabulary.ts'
 import { isRefusal } from '../../../../core/request/canonical.ts'
 import type { KillEntry } from '../../../../core/wire/gateway/kill.ts'
@@ -119,13 +119,18 @@ export function executeSpec({ type, connector, parameters, resource }: Action): 
   return { type, parameters, resource: { ...resource, provider: connector } }
 }
 
-/** Returns the kill switch that covers this action of this agent, or null. */
+/**
+ * Returns the kill switch that covers this action of this agent, or null. A kill switch for a Connector whose host the
+ * provider reaches for the action covers the action, too.
+ */
 export function killOf(
   kills: readonly KillEntry[],
   agent: Pick<AgentRow, 'id' | 'name'>,
-  { gateway, action }: { readonly gateway: GatewayRules | null; readonly action: Pick<Action, 'connector'> },
+  place: Place | { readonly gateway: null; readonly action: Pick<Action, 'connector'> },
 ): KillEntry | null {
   if (kills.length === 0) return null
+  const { gateway, action } = place
+  const reached = place.gateway === null ? [] : reachedBy(place, place.gateway)
   const name = gateway?.snapshot.gateway.name ?? ''
   const records = gateway?.connectors.get(action.connector) ?? []
   return matchKill(entriesFor(kills, name), {
@@ -133,7 +138,14 @@ export function killOf(
     agent: agent.name,
     agentId: agent.id,
     instance: null,
-    connectors: [action.connector, ...records.map(({ entry }) => entry.name)],
+    connectors: [action.connector, ...records.map(({ entry }) => entry.name), ...reached],
+  })
+}
+
+function reachedBy(place: Place, { snapshot }: GatewayRules): readonly string[] {
+  return boundsOf(place).flatMap((bound) => {
+    const actions = withImpliedActions(place.action, bound)
+    return isRefusal(actions) ? [] : reachedConnectors(snapshot, actions)
   })
 }
 

@@ -56,7 +56,7 @@ function subjectOf(approval: UsableApproval, names: ReadonlyMap<string, readonly
     gateway: gateway ?? '',
     agent,
     agentId,
-    connectors: [type, ...own],
+    connectors: [type, ...own, ...(card.reached_connectors ?? [])],
     instance: presentInstance(approval),
   }
 }

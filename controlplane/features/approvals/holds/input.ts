@@ -49,7 +49,7 @@ export type IdentifiedHold = HoldInput & { readonly instance: Instance | null }
 export function cardFacts({ body, instance }: Pick<IdentifiedHold, 'body' | 'instance'>): CardFacts {
   const { action_type, connector, connector_name, target, method, host, path, headers, parameters } = body
   const { risk_score, risk_factors, matched_rule, requested_by_agent_text, body_sha256 } = body
-  const { unread_body, pins, effects, effect, held_by, access_request } = body
+  const { unread_body, pins, effects, effect, held_by, access_request, reached_connectors } = body
   return {
     action_type,
     connector,
@@ -72,6 +72,7 @@ export function cardFacts({ body, instance }: Pick<IdentifiedHold, 'body' | 'ins
     ...(instance === null ? {} : { instance }),
     ...(held_by === undefined ? {} : { held_by }),
     ...(access_request === undefined ? {} : { access_request }),
+    ...(reached_connectors === undefined ? {} : { reached_connectors }),
   }
 }
 

@@ -85,13 +85,13 @@ async function refuseKilled(
 ): Promise<void> {
   const kills = [...(await listKillSwitches(q)), ...announcedKills()]
   if (kills.length === 0) return
-  const { agent, connector, connector_name } = body
+  const { agent, connector, connector_name, reached_connectors = [] } = body
   const entry = killOfHold(kills, {
     gateway: owner.gatewayName,
     agent,
     agentId: (await findAgentIds(q, [agent])).get(agent) ?? null,
     instance,
-    connectors: [connector, ...(connector_name === undefined ? [] : [connector_name])],
+    connectors: [connector, ...(connector_name === undefined ? [] : [connector_name]), ...reached_connectors],
   })
   if (entry === null) return
   const reason = killReason(entry)

@@ -13,7 +13,6 @@ export type Completed = { readonly text: string; readonly member: string }
  */
 const MEMBERS: ReadonlyMap<string, string> = new Map([
   ['mergePullRequest', 'expectedHeadOid'],
-  ['enablePullRequestAutoMerge', 'expectedHeadOid'],
   ['enqueuePullRequest', 'expectedHeadOid'],
   ['updatePullRequestBranch', 'expectedHeadOid'],
   ['addPullRequestReview', 'commitOID'],

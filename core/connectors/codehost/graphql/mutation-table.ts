@@ -9,11 +9,15 @@ export type MutationRow = {
   readonly when?: { readonly key: string; readonly equals: string }
   /** Parameter name of the REST rows, by input key. */
   readonly parameters: ReadonlyMap<string, string>
+  /** True if the code host performs the action later (see `Action.isDeferred`). */
+  readonly isDeferred?: true
 }
 
 /**
  * Mutation fields that are equivalent to a row of the REST tables, one per line: `FIELD ACTION [?key=VALUE]
- * [input=parameter,…]`. Delayed merges (auto-merge, merge queue) count as merges.
+ * [input=parameter,…] [@later]`. Delayed merges (auto-merge, merge queue) count as merges. The code host checks the
+ * `expectedHeadOid` of an auto-merge only when auto-merge is enabled, and later merges whatever commit the pull request
+ * then has.
  */
 export const MUTATION_TABLE: ReadonlyMap<string, readonly MutationRow[]> = readMutationTable(`
   createPullRequest                 pr.create         title=title,body=body,baseRefName=base,headRefName=head,draft=draft
@@ -25,7 +29,7 @@ export const MUTATION_TABLE: ReadonlyMap<string, readonly MutationRow[]> = readM
   markPullRequestReadyForReview     pr.update
   convertPullRequestToDraft         pr.update
   mergePullRequest                  pr.merge          mergeMethod=merge_method,commitHeadline=commit_title,expectedHeadOid=sha
-  enablePullRequestAutoMerge        pr.merge          mergeMethod=merge_method,commitHeadline=commit_title,expectedHeadOid=sha
+  enablePullRequestAutoMerge        pr.merge          mergeMethod=merge_method,commitHeadline=commit_title @later
   enqueuePullRequest                pr.merge          expectedHeadOid=sha
   updatePullRequestBranch           pr.update_branch
   addPullRequestReview              pr.review         event=event,body=body
@@ -169,12 +173,16 @@ function readMutationRow(line: string): MutationRow & { readonly field: string }
   const [field = '', action = '', ...rest] = line.split(/\s+/)
   const condition = rest.find((column) => column.startsWith('?'))
   const [key = '', equals = ''] = condition?.slice(1).split('=') ?? []
-  const pairs = rest.find((column) => !column.startsWith('?'))?.split(',') ?? []
+  const pairs = rest.find((column) => !/^[?@]/.test(column))?.split(',') ?? []
   const parameters = new Map(
     pairs.map((pair) => {
       const [from = '', to = ''] = pair.split('=')
       return [from, to]
     }),
   )
-  return { field, action, parameters, ...(condition === undefined ? {} : { when: { key, equals } }) }
+  return {
+    ...{ field, action, parameters },
+    ...(condition === undefined ? {} : { when: { key, equals } }),
+    ...(rest.includes('@later') ? { isDeferred: true } : {}),
+  }
 }

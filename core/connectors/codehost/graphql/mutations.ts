@@ -36,7 +36,8 @@ function chooseRow(rows: readonly MutationRow[], input: Input): MutationRow | un
 function rowAction(row: MutationRow, input: Input, { known, config }: Given): Action {
   const type = `codehost.${row.action}`
   const { effect, risk, hints } = known.get(type) ?? { effect: 'write', risk: 'high', hints: {} }
-  return build({ type, effect, risk, hints, input, renamed: row.parameters }, config)
+  const action = build({ type, effect, risk, hints, input, renamed: row.parameters }, config)
+  return row.isDeferred === undefined ? action : { ...action, isDeferred: row.isDeferred }
 }
 
 /**

@@ -30,12 +30,20 @@ const LABEL = new RegExp(`^((run|fix|ask|use|assign)[-:/ ]*)?(${AGENTS}|ai|agent
 const COMMAND = new RegExp(`(^|[^\\w/.])[@/](${AGENTS})\\b`, 'i')
 
 export const ISSUES = ['issue.create', 'issue.update', 'issue.close']
+/**
+ * Actions with a text that users see as a comment or a description. The text of a draft is included, because a later
+ * request without a text turns the draft into an issue. Texts of releases, commits, statuses and gists are not: no
+ * known agent starts from them.
+ */
 const COMMENTS = [
   ...['issue_comment.create', 'issue_comment.update', 'commit_comment.create', 'commit_comment.update'],
-  ...['pr.create', 'pr.update', 'pr.review', 'pr_review.update'],
+  ...['pr.create', 'pr.update', 'pr.close', 'pr.review', 'pr_review.update', 'pr_review.dismiss'],
   ...['pr_comment.create', 'pr_comment.reply', 'pr_comment.update'],
   ...['graphql.createDiscussion', 'graphql.updateDiscussion'],
   ...['graphql.addDiscussionComment', 'graphql.updateDiscussionComment'],
+  ...['team_discussion.create', 'team_discussion.update'],
+  ...['team_discussion_comment.create', 'team_discussion_comment.update'],
+  ...['project_item.create_draft', 'graphql.updateProjectV2DraftIssue'],
 ]
 
 /** The rules for agents that are known by their names. */
@@ -89,8 +97,8 @@ function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRu
       actions: [...ISSUES, ...COMMENTS],
       effects: ['delegate'],
       reason: 'The text calls an agent (`@claude`, `/codex`).',
-      applies: ({ title, body, comments, threads }) =>
-        [title, body, ...[comments, threads].flatMap(bodiesOf)].some(
+      applies: ({ title, body, message, comments, threads }) =>
+        [title, body, message, ...[comments, threads].flatMap(bodiesOf)].some(
           (text) => typeof text === 'string' && isCalledIn(text),
         ),
     },

@@ -16,21 +16,61 @@ export const CHANNEL_WRITES = [
 const LINK = /https?:/i
 /** Matches a host name without a scheme. With `parse: full`, the chat turns the name into a link. */
 const BARE_LINK = /[a-z0-9-]\.[a-z]{2}/i
-const FETCHED = /"?(image_url|thumb_url|video_url|author_icon|footer_icon|icon_url|thumbnail_url)\b/
+const FETCHED =
+  /(image_url|thumb_url|video_url|author_icon|footer_icon|icon_url|iconUrl|thumbnail_url|avatar_url)\b/
 
 export const TEXTS = ['text', 'markdown_text', 'blocks', 'attachments', 'chunks'] as const
+/** Parameters with a layout that may contain images. */
+const LAYOUTS = [
+  ...['blocks', 'attachments', 'unfurls', 'user_auth_blocks', 'chunks', 'view', 'message', 'users'],
+]
+/** Parameters with a text or a document that may contain links. */
+const CONTENTS = [
+  ...['initial_comment', 'blocks', 'document_content', 'changes', 'content', 'agent_resource'],
+  ...['code_channel', 'initial_fields', 'cells', 'manifest'],
+]
 
 export const CHAT_FIELDS: readonly FieldRule[] = [
   {
-    actions: MESSAGES,
+    actions: [
+      ...[...MESSAGES, ...STREAMS, 'assistant_thread.set_status', 'agent_session.set_status'],
+      ...['view.open', 'view.push', 'view.update', 'view.publish', 'agent_conversation.set_view'],
+      ...['block.validate', 'call.create', 'call.add_participants'],
+    ],
     effects: ['egress'],
     reason:
-      '`blocks`, `attachments` or `unfurls` has an image, or `icon_url` is given. The provider fetches the image.',
+      '`blocks`, `attachments`, `unfurls`, `user_auth_blocks`, `chunks`, `view`, `message` or `users` has an image, or `icon_url` is given. The provider fetches the image.',
     applies: (parameters) =>
-      has(parameters, 'icon_url') ||
-      [parameters['blocks'], parameters['attachments'], parameters['unfurls']].some((value) =>
-        FETCHED.test(textOf(value)),
-      ),
+      has(parameters, 'icon_url') || LAYOUTS.some((name) => FETCHED.test(textOf(parameters[name]))),
+  },
+  {
+    actions: [...MESSAGES, ...STREAMS, 'entity.present_details'],
+    effects: ['egress'],
+    reason: '`metadata` has an entity with a URL, whose icons and previews the provider fetches.',
+    applies: ({ metadata }) => /\bentit(?:y|ies)/.test(textOf(metadata)) && LINK.test(textOf(metadata)),
+  },
+  {
+    actions: [
+      ...['remote_file.add', 'remote_file.update', 'bookmark.add', 'bookmark.update'],
+      ...['admin_emoji.add', 'admin_team.set_icon'],
+    ],
+    effects: ['egress'],
+    reason:
+      'A URL is given (`external_url`, `link`, `url`, `image_url`). The provider fetches the image, icon or preview of this URL.',
+    applies: (parameters) => has(parameters, 'external_url', 'link', 'url', 'image_url'),
+  },
+  {
+    actions: [
+      ...['file.upload', 'canvas.create', 'canvas.create_in_channel', 'canvas.update'],
+      ...['agent_conversation.set_canvas_content', 'agent_conversation.set_properties'],
+      ...['agent_conversation.set_view', 'list_item.create', 'list_item.update'],
+      ...['app_manifest.create', 'app_manifest.update'],
+    ],
+    effects: ['egress'],
+    reason:
+      'The comment or content has a link. The provider fetches the link, or sends events of the workspace to it (`manifest`).',
+    applies: (parameters) =>
+      has(parameters, 'csp', 'pr_url') || CONTENTS.some((name) => LINK.test(textOf(parameters[name]))),
   },
   {
     actions: [...MESSAGES, ...STREAMS],
