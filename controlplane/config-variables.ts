@@ -81,7 +81,8 @@ export const CONFIG_VARIABLES = {
       '`open`: every user who reaches the control plane may register as viewer; `invite`: users register by invitation only. Behind a proxy on the same machine, set `PUBLIC_URL`',
   },
   APPROVALS: {
-    fallback: '`session`; `token` with `ADMIN_TOKEN_OBJECT`, because break-glass closes the token in a cluster',
+    fallback:
+      '`session`; `token` with `ADMIN_TOKEN_OBJECT`, because break-glass closes the token in a cluster',
     meaning:
       '`session`: once there is an owner, approvals and changes of rules need the session of a user, and the token of `ADMIN_TOKEN_FILE` may only read, activate the kill switch and manage agents; `token`: that token may do everything',
   },
