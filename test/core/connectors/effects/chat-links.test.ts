@@ -21,7 +21,7 @@ function effects(method: string, body: Readonly<Record<string, unknown>>, isForm
   )
   const named = nameRequest(boundOf('chat'), raw, text)
   if (named.kind !== 'actions') throw new Error(JSON.stringify(named))
-  return named.actions.flatMap(
+  return named.actions.flatMap<string>(
     ({ possibleEffects: _possible, ...action }) => effectsOf(action) ?? ['unknown'],
   )
 }
