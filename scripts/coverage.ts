@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { CONNECTOR_TYPES, connectorOfType } from '../core/connectors/registry.ts'
 import { coverageOf, readOperations } from './catalogue/coverage.ts'
-import { publishedSources, unknownFields } from './catalogue/published-fields.ts'
+import { openApiSource, publishedSources, unknownFields } from './catalogue/published-fields.ts'
 
 /**
  * Prints how many published operations of each provider have an action name: one line for each connector type with a
@@ -27,7 +27,7 @@ for (const type of PROVIDERS) {
   if (unmapped.length + doubled.length + inconsistent.length > 0) process.exitCode = 1
 }
 
-for (const source of publishedSources()) {
+for (const source of [...publishedSources(), openApiSource()]) {
   const { fields, tools } = source.published
   const unknown = unknownFields(source)
   console.log(

@@ -45,11 +45,11 @@ const ID_NAME = /(?:^|_)(?:ids?|i_ds?)$/
 /** Matches types of requests without a body. The gateway searches only bodies. */
 const READ = /(?:Retrieve|List|Delete|Remove|Content|Cancel|Archive|Download)\w*Params$/
 
-function isId(name: string): boolean {
+export function isId(name: string): boolean {
   return ID_NAME.test(snakeCase(name))
 }
 
-function isReaching(name: string): boolean {
+export function isReaching(name: string): boolean {
   return REACHING_NAME.test(snakeCase(name))
 }
 
@@ -197,9 +197,9 @@ const HARMLESS_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>>
     '^.vault_uri': 'a key store of the organisation, named by its own write of high risk',
     'content.*.annotations.*.url': 'a citation in an earlier answer',
     'output.*.annotations.*.url': 'a citation in an earlier answer',
-    'input.*.action.sources.*.url': 'a source of an earlier search',
+    'action.sources.*.url': 'a source of an earlier search',
     'input.*.action.url': 'a page of an earlier search',
-    'input.*.outputs.*.url': 'an image of an earlier run of code',
+    '*.outputs.*.url': 'an image of an earlier run of code',
     'items.*.action.url': 'a page of an earlier search',
     'network.blocked_domains.*': 'narrows what an environment reaches',
     'network_policy.domain_secrets.*.domain': 'a secret for a host that network_policy.allowed_domains lists',

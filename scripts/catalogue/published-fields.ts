@@ -7,7 +7,7 @@ import { harmlessOf, type PublishedFields, readPublished, undescribed } from './
 
 export type PublishedSource = {
   readonly table: ProviderTable
-  /** Text that `source` of the table must contain: the version of the package, or the package and its version. */
+  /** Text that `source` of the table must contain: the version of the package, or the package and its version. The commit and date of an OpenAPI file. */
   readonly version: string
   readonly published: PublishedFields
 }
@@ -17,14 +17,21 @@ const ROOT = new URL('../../', import.meta.url).pathname
 /**
  * Reads what the model providers publish: the types of the SDKs of llm_a and llm_b, and a list in the repository for
  * llm_c, whose SDK is not a dependency.
- *
- * Only llm_a also publishes an OpenAPI file (openai/openai-openapi). It adds nothing to the SDK types: the file of
- * 2026-08-21 (version 2.3.0) has no operation of Agents, Live, vaults, external keys or workload identity, and each of
- * the 396 names of its request bodies is a name in the types of `openai` 7.57.0 (2026-11-13). Its paths with a URL, a
- * host or a domain need no further row.
  */
 export function publishedSources(): readonly PublishedSource[] {
-  return [sdk(LLM_A_PROVIDER_SIDE, 'openai'), sdk(LLM_B_PROVIDER_SIDE, '@anthropic-ai/sdk'), list()]
+  return [
+    sdk(LLM_A_PROVIDER_SIDE, 'openai'),
+    sdk(LLM_B_PROVIDER_SIDE, '@anthropic-ai/sdk'),
+    listOf(LLM_C_PROVIDER_SIDE, 'llm_c-fields.json', /`@google\/genai` [0-9.]+/),
+  ]
+}
+
+/**
+ * Reads the fields of OpenAI's OpenAPI file from a list in the repository, which `scripts/openapi-fields.ts` writes. The
+ * other providers publish no such file. It is older than the SDK, and lacks operations of Agents, Live and vaults.
+ */
+export function openApiSource(): PublishedSource {
+  return listOf(LLM_A_PROVIDER_SIDE, 'llm_a-openapi-fields.json', /commit [0-9a-f]{40} of [0-9-]{10}/)
 }
 
 /** Returns the published fields and tools of a source that neither have a row in its table nor are exempt. */
@@ -40,9 +47,9 @@ function sdk(table: ProviderTable, name: string): PublishedSource {
   return { table, version, published: readPublished(files.map((file) => readFileSync(file, 'utf8'))) }
 }
 
-function list(): PublishedSource {
-  const text = readFileSync(`${ROOT}test/golden/published/llm_c-fields.json`, 'utf8')
+function listOf(table: ProviderTable, file: string, versionIn: RegExp): PublishedSource {
+  const text = readFileSync(`${ROOT}test/golden/published/${file}`, 'utf8')
   const { source, ...published } = JSON.parse(text) as PublishedFields & { readonly source: string }
-  const [version = ''] = /`@google\/genai` [0-9.]+/.exec(source) ?? []
-  return { table: LLM_C_PROVIDER_SIDE, version, published }
+  const [version = ''] = versionIn.exec(source) ?? []
+  return { table, version, published }
 }

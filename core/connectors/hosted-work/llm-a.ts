@@ -26,6 +26,7 @@ export const LLM_A_WORK: WorkTable = {
     response.create          response         hosted_agent.run  id=id
     response.create_stream   response         hosted_agent.run  id=response.id
     run.create               run              -                 id=id  thread_id=thread_id
+    run.submit_tool_outputs  run              -                 id=id  thread_id=thread_id
     agent_session.create     agent_session    -                 id=id
     agent_session.send_event  agent_session   -                 id=segment:sessions
     agent_automation.create  automation       -                 id=id

@@ -21,8 +21,8 @@ function effects(method: string, body: Readonly<Record<string, unknown>>, isForm
   )
   const named = nameRequest(boundOf('chat'), raw, text)
   if (named.kind !== 'actions') throw new Error(JSON.stringify(named))
-  return named.actions.flatMap<string>(
-    ({ possibleEffects: _possible, ...action }) => effectsOf(action) ?? ['unknown'],
+  return named.actions.flatMap(
+    ({ possibleEffects: _possible, ...action }): readonly string[] => effectsOf(action) ?? ['unknown'],
   )
 }
 

@@ -1,15 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { compileTable } from '../../../../core/connectors/provider-side/table.ts'
 import { LLM_A_PROVIDER_SIDE } from '../../../../core/connectors/provider-side/table-a.ts'
+import { openApiFields } from '../../../../scripts/catalogue/openapi-fields.ts'
 import {
   endsWith,
   harmlessOf,
   readPublished,
   undescribed,
 } from '../../../../scripts/catalogue/provider-fields.ts'
-import { publishedSources, unknownFields } from '../../../../scripts/catalogue/published-fields.ts'
+import {
+  openApiSource,
+  publishedSources,
+  unknownFields,
+} from '../../../../scripts/catalogue/published-fields.ts'
 
 const SOURCES = publishedSources()
+const LIST = { type: 'array', items: { $ref: '#/components/schemas/Mcp' } }
 
 test('every model provider has a published source', () => {
   expect(SOURCES.map(({ table }) => table.connector)).toEqual(['llm_a', 'llm_b', 'llm_c'])
@@ -37,6 +43,54 @@ describe.each(SOURCES)('what is published of $table.connector', (source) => {
   test('is of the version that the table names', () => {
     expect(version).not.toBe('')
     expect(table.source).toContain(version)
+  })
+})
+
+describe("OpenAI's OpenAPI file", () => {
+  const { published, version } = openApiSource()
+
+  test('has no field with a host, no id and no tool that the table does not describe', () => {
+    expect(version).not.toBe('')
+    expect(published.fields.length).toBeGreaterThan(5)
+    expect(published.paths.length).toBeGreaterThan(10)
+    expect(published.ids.length).toBeGreaterThan(10)
+    expect(published.tools.length).toBeGreaterThan(10)
+    expect(unknownFields(openApiSource())).toEqual([])
+  })
+
+  test('adds no field and no tool to the types of the SDK', () => {
+    const [sdk] = SOURCES
+    expect(published.fields.filter((name) => !sdk?.published.fields.includes(name))).toEqual([])
+    expect(published.tools.filter((type) => !sdk?.published.tools.includes(type))).toEqual([])
+  })
+
+  test('is read through references, unions, lists and keys of the caller', () => {
+    const schemas = {
+      Tool: {
+        anyOf: [{ $ref: '#/components/schemas/Mcp' }, { type: 'object', properties: { tools: LIST } }],
+      },
+      Mcp: {
+        properties: { type: { type: 'string', enum: ['mcp'] }, server_url: { type: ['string', 'null'] } },
+      },
+    }
+    const schema = {
+      properties: {
+        tools: { type: 'array', items: { $ref: '#/components/schemas/Tool' } },
+        variables: { additionalProperties: { properties: { file_id: { anyOf: [{ type: 'string' }] } } } },
+        allowed_domains: { type: 'array', items: { type: 'string' } },
+      },
+    }
+    const content = { 'application/json': { schema } }
+    const found = openApiFields({
+      paths: { '/x': { post: { requestBody: { content } } } },
+      components: { schemas },
+    })
+    expect(found).toEqual({
+      fields: ['allowed_domains', 'server_url'],
+      paths: ['^.allowed_domains.*', '^.tools.*.server_url', '^.tools.*.tools.*.server_url'],
+      ids: ['^.variables.?.file_id'],
+      tools: ['mcp'],
+    })
   })
 })
 
