@@ -123,7 +123,7 @@ export function createConnectorSecrets(deps: ConnectorSecretsDeps): ConnectorSec
 async function followSecret(state: State, key: string, signal: AbortSignal): Promise<void> {
   const { client, pollMs = POLL_MS, watchTiming: timing = SECRET_WATCH_TIMING } = state.deps
   const backOff = createBackOff({ minMs: pollMs, maxMs: MAX_POLL_MS, random: Math.random })
-  const reportRefusal = createRefusalReport(state.deps, key)
+  const refusals = createRefusalReports(state.deps, key)
   const onRead = (secret: ReadSecret) => {
     if (!signal.aborted && put(state, key, secret)) backOff.reset()
   }
@@ -131,7 +131,7 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
     const startedAt = performance.now()
     const failure = await watch(state, () => watchSecret({ client, key, timing, signal, onRead }))
     if (signal.aborted) return
-    if (failure !== TOO_MANY) reportRefusal(isRefusal(failure))
+    refusals.afterWatch(failure)
     const isHealthy = performance.now() - startedAt > HEALTHY_MS
     if (isHealthy) backOff.reset()
     if (failure === null && isHealthy) continue
@@ -140,40 +140,41 @@ async function followSecret(state: State, key: string, signal: AbortSignal): Pro
     const [beforeMs, afterMs] = failure === TOO_MANY ? [backOff.next(), 0] : [0, backOff.next()]
     await sleep(beforeMs, signal)
     const secret = await readSecret(client, key, signal)
-    if (failure === TOO_MANY && !signal.aborted) reportRefusal(isRefusedRead(secret))
+    refusals.afterRead(secret, failure)
     onRead(secret)
     await sleep(afterMs, signal)
   }
 }
 
-/** Reports whether the API server refused a watch; null if the failure has another cause. */
-function isRefusal(failure: unknown): boolean | null {
-  if (failure === null) return false
-  return hasCode(failure, 'forbidden') || null
+type RefusalReports = {
+  /** `failure`: the result of `watch`. */
+  afterWatch(failure: unknown): void
+  /** `failure`: the result of `watch` before the read. Only the reads of a Secret that is not watched count. */
+  afterRead(secret: ReadSecret, failure: unknown): void
 }
 
-/** Reports whether the API server refused a read; null if the Secret is unreadable for another cause. */
-function isRefusedRead({ reading: { state } }: ReadSecret): boolean | null {
-  return state === 'unreadable' ? null : state === 'forbidden'
-}
-
-/**
- * Returns a function that reports the first of consecutive refusals to watch a Secret, or to read one that is not watched.
- */
-function createRefusalReport(
-  deps: ConnectorSecretsDeps,
-  key: string,
-): (isRefused: boolean | null) => void {
+/** Creates the reports of the first of consecutive refusals to watch a Secret, or to read one that is not watched. */
+function createRefusalReports(deps: ConnectorSecretsDeps, key: string): RefusalReports {
   let wasRefused = false
-  return (isRefused) => {
-    if (isRefused === true && !wasRefused) {
+  function report(isRefused: boolean): void {
+    if (isRefused && !wasRefused) {
       deps.log.warn(
         { secret: key },
         'secret of a Connector cannot be watched or read, so a changed credential takes effect late; the operator tries again and needs the verbs get and watch on the Secret',
       )
       for (const connector of connectorsOf(deps.caches, key)) deps.onForbidden(connector)
     }
-    wasRefused = isRefused ?? wasRefused
+    wasRefused = isRefused
+  }
+  return {
+    // Other failures, such as an unreachable API server, say nothing about the right.
+    afterWatch(failure) {
+      const isRefused = hasCode(failure, 'forbidden')
+      if (isRefused || failure === null) report(isRefused)
+    },
+    afterRead({ reading: { state } }, failure) {
+      if (failure === TOO_MANY && state !== 'unreadable') report(state === 'forbidden')
+    },
   }
 }
 

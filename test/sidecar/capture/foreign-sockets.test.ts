@@ -25,7 +25,8 @@ afterEach(() => {
 /** Writes the table of the kernel with these sockets of the user of the proxy. */
 function table(...inodes: readonly number[]): void {
   const rows = inodes.map(
-    (inode) => `   0: 0100007F:1F90 00000000:0000 01 00000000:00000000 00:00000000 00000000 ${UID} 0 ${inode} 1`,
+    (inode) =>
+      `   0: 0100007F:1F90 00000000:0000 01 00000000:00000000 00:00000000 00000000 ${UID} 0 ${inode} 1`,
   )
   writeFileSync(join(proc, 'next'), `  sl  local_address …\n${rows.join('\n')}\n`)
   renameSync(join(proc, 'next'), join(proc, 'net/tcp'))
@@ -44,7 +45,10 @@ function start(): void {
 function repeat(ms: number, open: (inode: number) => void): Disposable {
   let inode = 1_000
   open(inode)
-  const timer = setInterval(() => open((inode += 1)), ms)
+  const timer = setInterval(() => {
+    inode += 1
+    open(inode)
+  }, ms)
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 
