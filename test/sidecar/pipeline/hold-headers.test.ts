@@ -359,10 +359,15 @@ describe('a held call of an MCP tool', () => {
       },
     ],
     [
-      'a parameter beside the arguments',
+      'a task, by the parameter that every card has',
       call('1', params('{}', '"arguments":{},"task":{"ttl":9}')),
+      undefined,
+    ],
+    [
+      'a parameter beside the arguments',
+      call('1', params('{}', '"arguments":{},"account":"mallory"')),
       {
-        params: { task: { ttl: 9 } },
+        params: { account: 'mallory' },
       },
     ],
     ['a key beside params', call('1', `${params('{}')},"account":"mallory"`), { account: 'mallory' }],
