@@ -20,6 +20,7 @@ type Call = { readonly authorization: string | undefined; readonly caller: unkno
 const ANSWERS: Readonly<Record<string, object>> = {
   '/api/health': { status: 'healthy', checks: {} },
   '/api/dashboard/kill-switch': { effective: [] },
+  '/api/dashboard/connectors': { connectors: [] },
   '/api/dashboard/manifests': { objects: [], problems: [], config_version: 1, in_force: {} },
   '/api/dashboard/gateway': {
     gateways: [
