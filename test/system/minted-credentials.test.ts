@@ -304,7 +304,7 @@ test('chaperone status has age, expiry and last error of each short-lived creden
       { connector: 'default/shown', minted: expect.objectContaining({ kind: 'oauth2', error: null }) },
     ]),
   })
-  // Without a secret, the Connector causes no more exchanges.
+  // Without a secret, the Connector causes no more minting.
   await world.connect('unshown', {}, null)
 })
 
