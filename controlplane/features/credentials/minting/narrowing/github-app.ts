@@ -122,7 +122,7 @@ export function createGithubAppNarrowMint(
     const limit = publicLimit(app, installation, need)
     const issued = readIssued(await call.send('POST', '/access_tokens', limit), nowMs)
     if (!('secret' in issued)) throw call.refusal(issued, 'issued no token for public content')
-    // The owner may add the repository to the installation, so the token lives no longer than the cached installation.
+    // The owner may add the repository to the installation, so the lifetime of the token is that of the cache at most.
     const lifetimeMs = Math.min(issued.lifetimeMs, KEEP_MS)
     const token = { ...issued, lifetimeMs, scope: scopeOf(installation, limit) }
     if (publicTokens.size >= MAX_INSTALLATIONS) publicTokens.clear()
