@@ -212,7 +212,7 @@ test('inbound: deny closes the ports of an agent to other pods, and its probes p
   await kube(['delete', 'cgw/authors-inward', 'cgw/authors-outward', '-n', AGENTS])
 })
 
-test('a namespace that enforces PodSecurity is refused with the ways out, and admits pods with proxyEnv', async () => {
+test('a namespace that enforces PodSecurity refuses pods with remedies, and admits pods with proxyEnv', async () => {
   const name = 'chaperone-test-restricted'
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
   await apply(
