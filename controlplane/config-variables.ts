@@ -82,7 +82,7 @@ export const CONFIG_VARIABLES = {
   },
   APPROVALS: {
     fallback:
-      '`session`; `token` with `ADMIN_TOKEN_OBJECT`, because break-glass closes the token in a cluster',
+      '`session`; `token` if `ADMIN_TOKEN_OBJECT` is set, because break-glass closes the token in a cluster',
     meaning:
       '`session`: once there is an owner, approvals and changes of rules need the session of a user, and the token of `ADMIN_TOKEN_FILE` may only read, activate the kill switch and manage agents; `token`: that token may do everything',
   },

@@ -60,14 +60,14 @@ export type RecordAudit = z.infer<typeof RecordAuditSchema>
 export const RecordCredentialSchema = z.object({
   /**
    * Id of the token that was issued for this request, as in the audit event `credential.narrowed`. Without such a
-   * token: the name of the Connector and the version of its credential. The version of a minted credential is the number
-   * of the audit event `credential.minted` (`default/codehost/7`). The version of a stored credential is an id that is
-   * different after each change (`default/codehost/5f0c9a1b2c3d`).
+   * token: the name of the Connector and the version of its credential. The version of a minted credential is the
+   * number of the audit event `credential.minted` (`default/codehost/7`). The version of a stored credential is an id
+   * that is different after each change (`default/codehost/5f0c9a1b2c3d`).
    */
   id: z.string().max(700),
   /**
-   * Field of the Connector that states the source, such as `githubApp` or `secretRef`; `api` for a Connector of the API,
-   * `organisation` for the token of the organisation, `stored` if the control plane does not state the source.
+   * Field of the Connector that states the source, such as `githubApp` or `secretRef`; `api` for a Connector of the
+   * API, `organisation` for the token of the organisation, `stored` if the control plane does not state the source.
    */
   source: z.string().max(32),
   /**

@@ -11,8 +11,8 @@ export function searchDomains(resolvConf: string): readonly string[] {
 }
 
 /**
- * Returns the search domains that the kubelet gives the pods of a namespace with cluster DNS. Settings of the pod have no
- * effect: its author could choose a domain that hides DNS look-ups from the records.
+ * Returns the search domains that the kubelet gives the pods of a namespace with cluster DNS. Ignores the settings of
+ * the pod, because its author could choose a domain that hides DNS look-ups from the records.
  */
 export function clusterSearchDomains(namespace: string, clusterDomain: string): readonly string[] {
   const domain = clusterDomain.toLowerCase().replace(/^\.+|\.+$/g, '')

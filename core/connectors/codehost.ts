@@ -254,7 +254,7 @@ function nameRest(
 }
 
 /**
- * Adds what an operation does besides: the further actions of a reference, the possible effect of a commit that may come
+ * Adds further effects of an operation: the actions of a reference, the possible effect class of a commit that may come
  * from a fork, and the actions of the pull request whose number an issue may have.
  */
 function withFurther(named: Classification, body: BodyView | undefined): Classification {

@@ -274,7 +274,7 @@ export type Connector<Name extends string = string> = {
   readonly pins?: Pins
   /** All action names, for access rules, policy tests and the dashboard; several rows may share a name. */
   readonly catalogue?: readonly CatalogueRow[]
-  /** Returns an action submitted by name as a request with its parameters would have it, and the further actions. */
+  /** Returns an action submitted by name, with what its parameters add, and the further actions of such a request. */
   impliedActions?(action: Action, config: ConnectorConfig): readonly Action[] | Refusal
   /** Read request that tests the credential for a user. If absent, users cannot test the credential. */
   readonly identityRead?: IdentityRead

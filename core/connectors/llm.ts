@@ -82,15 +82,15 @@ type Provider<Name extends string = string> = {
 }
 
 /**
- * Returns the form of an upload that the gateway read; undefined for an upload without readable fields (a batch file), and
- * null for other bodies. A policy that reads the body refuses an upload whose fields are not readable.
+ * Returns the form of an upload that the gateway read. Returns undefined for an upload without readable fields (a batch
+ * file), and null for other bodies. An upload without readable fields is refused if a policy reads the body.
  */
 function formOf(body: BodyView | undefined): BodyView | undefined | null {
   if (body?.kind !== 'opaque' || body.acts === undefined) return null
   return body.fields === undefined ? undefined : { kind: 'form', fields: body.fields }
 }
 
-/** Returns the classification by rows of a request, or of an upload by the fields of its form. */
+/** Creates the function that classifies a request by rows, and an upload by the fields of its form. */
 function rowsOrForm(classifier: RowClassifier) {
   const ofForms: RowClassifier = { ...classifier, formats: new Set(['json', 'form']) }
   return (request: CanonicalRequest, body: BodyView | undefined, config: ConnectorConfig) => {

@@ -86,8 +86,9 @@ function gvisorSetter(proxyUid: number): Setter {
 }
 
 /**
- * Limits of the start-up probe of the proxy. If a node starts many pods, the start of a proxy takes minutes. The kubelet must
- * not abort the start, because a restart would repeat all its work and take CPU time from the other starts.
+ * Limits of the start-up probe of the proxy. If a node starts many pods, the start of a proxy takes minutes. The
+ * kubelet must not abort the start, because a restart would repeat all its work and take CPU time from the other
+ * starts.
  */
 export const STARTUP_PROBE = { periodSeconds: 1, failureThreshold: 600 } as const
 

@@ -39,7 +39,7 @@ export type ConnectorSecretsDeps = {
   readonly caches: Pick<InformerCaches, 'Connector'>
   /** Called with the key of each Connector whose Secret changed. */
   readonly enqueue: (key: string) => void
-  /** Called for each Connector whose Secret the operator may not watch or read, at the first of consecutive refusals. */
+  /** Called for each Connector whose Secret may not be watched or read, at the first of consecutive refusals. */
   readonly onForbidden: (connector: CustomResource<'Connector'>) => void
   readonly signal: AbortSignal
   readonly log: Logger
@@ -167,7 +167,7 @@ function createRefusalReports(deps: ConnectorSecretsDeps, key: string): RefusalR
     wasRefused = isRefused
   }
   return {
-    // Other failures, such as an unreachable API server, say nothing about the right.
+    // Other failures, such as an unreachable API server, do not show whether the operator has the right.
     afterWatch(failure) {
       const isRefused = hasCode(failure, 'forbidden')
       if (isRefused || failure === null) report(isRefused)

@@ -55,7 +55,7 @@ type Retry = { readonly backOff: BackOff; timer: NodeJS.Timeout | undefined }
 /**
  * Restores objects of the guard (webhook configurations, admission policies, trust bundles) that were deleted or
  * changed, and records an Event on each. A deletion, and the first change of an object, is restored at once; repeated
- * changes are restored at growing intervals. A restoration that fails is repeated at growing intervals until it succeeds.
+ * changes are restored at growing intervals. A failed restoration is repeated at growing intervals until it succeeds.
  */
 export function startGuardRestoration(deps: GuardRestorationDeps): { stop(): Promise<void> } {
   const { client, log } = deps

@@ -70,7 +70,7 @@ export function createMaintenance(
     }
   }
 
-  /** Rejects when the admission policies could not be applied, or the caches are not filled yet. */
+  /** Applies the latest state. Rejects when `write` fails or the caches are not filled yet. */
   async function pass(): Promise<void> {
     if (!caches.Gateway.isSynced() || !namespaces.isSynced() || !runtimes.isSynced())
       throw new Error('the caches of the operator are not filled yet')
@@ -97,7 +97,7 @@ export function createMaintenance(
   }
 }
 
-/** Ignores a failure that is logged already. The timer of the maintenance repeats the pass. */
+/** Ignores a failed pass: `writeAll` has logged it, or the caches are not filled yet. The timer repeats the pass. */
 function ignore(): void {}
 
 /** Returns the user name of the ServiceAccount of the operator. */

@@ -28,7 +28,7 @@ export function bypassPossible({ interception, inbound, agents }: GatewaySpec, f
 type Bypass = readonly [isOpen: boolean, reason: ConditionReason<'BypassPossible'>, text: string]
 
 /**
- * Returns the bypass of pods that may open AF_VSOCK sockets: all pods whose seccomp profile is not the one of the Gateway.
+ * Returns the bypass of pods that may open AF_VSOCK sockets: all pods whose seccomp profile is not that of the Gateway.
  * The operator cannot read the content of other profiles.
  */
 function vsockBypass(

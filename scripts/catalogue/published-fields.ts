@@ -7,7 +7,10 @@ import { harmlessOf, type PublishedFields, readPublished, undescribed } from './
 
 export type PublishedSource = {
   readonly table: ProviderTable
-  /** Text that `source` of the table must contain: the version of the package, or the package and its version. The commit and date of an OpenAPI file. */
+  /**
+   * Text that `source` of the table must contain: the version of the package, the package and its version, or the
+   * commit and date of an OpenAPI file.
+   */
   readonly version: string
   readonly published: PublishedFields
 }
@@ -27,8 +30,9 @@ export function publishedSources(): readonly PublishedSource[] {
 }
 
 /**
- * Reads the fields of OpenAI's OpenAPI file from a list in the repository, which `scripts/openapi-fields.ts` writes. The
- * other providers publish no such file. It is older than the SDK, and lacks operations of Agents, Live and vaults.
+ * Reads the fields of OpenAI's OpenAPI file from a list in the repository, which `scripts/openapi-fields.ts` writes.
+ * The file is older than the SDK and lacks operations of Agents, Live and vaults. The other providers publish no such
+ * file.
  */
 export function openApiSource(): PublishedSource {
   return listOf(LLM_A_PROVIDER_SIDE, 'llm_a-openapi-fields.json', /commit [0-9a-f]{40} of [0-9-]{10}/)

@@ -10,7 +10,7 @@ const TABLES = [LLM_A_WORK, LLM_B_WORK, LLM_C_WORK, CHAT_WORK]
 export function hostedWorkSection(): string {
   const rows = [
     ...TABLES.flatMap(rowsOf),
-    '| `mcp.tools.*` with `task` | `tasks/cancel` at the same address |',
+    '| `mcp.tools.*` with `task` | `tasks/cancel` at the address of the call |',
   ]
   return [
     '## Cancelled by a kill switch',

@@ -19,14 +19,14 @@ export type ForeignSocketsDeps = {
 }
 
 const EVERY_MS = 3_000
-/** Time in milliseconds between the two readings of a search: a period of the CPU limit of a container. */
+/** Time in milliseconds between the two readings of a search: the default period of a CPU quota (CFS). */
 const CONFIRM_MS = 100
 
 /**
  * Searches periodically for sockets of the proxy's user that belong to another process: an image whose `USER` is the
  * uid of the proxy bypasses the capture. The search does not prove the absence of such a process: it misses a socket
- * that opens and closes between two searches, and sockets that are open for less than `CONFIRM_MS`. A finding is permanent
- * for this process.
+ * that opens and closes between two searches, and sockets that are open for less than `CONFIRM_MS`. A finding is
+ * permanent for this process.
  */
 export function watchForeignSockets({
   log,
@@ -39,8 +39,8 @@ export function watchForeignSockets({
   let suspects: ReadonlySet<string> = new Set()
 
   /**
-   * Reads the tables, and a second time if there is a suspect. A socket counts only when two readings find it: a socket that
-   * the proxy closes during a reading may be in a kernel table and have no descriptor any more.
+   * Reads the tables, and a second time if there is a suspect. A socket counts only when two readings find it: a socket
+   * that the proxy closes during a reading may be in a kernel table and have no descriptor any more.
    */
   async function search(proxyUid: number): Promise<void> {
     const known = suspects

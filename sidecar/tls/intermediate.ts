@@ -48,7 +48,7 @@ const CHECK_MS = 60_000
  */
 const SPREAD_MS = 1_500
 /**
- * Time in milliseconds after a change of the hosts for which certificates with other names are explained by a replica
+ * Time in milliseconds after a change of the hosts in which the cause of certificates with other names is a replica
  * that lags. Requests in this time are less than 5 s apart, the spread included.
  */
 const LAG_MS = 60_000
@@ -133,7 +133,7 @@ function createReissue(
 ) {
   // Names that the certificate must permit. Null before the first snapshot: any permitted names are accepted.
   let wanted: PermittedNames | null = null
-  /** Attempts since the hosts changed, those of them after `LAG_MS`, and the time waited between them. */
+  /** Attempts since the hosts changed, attempts after `LAG_MS`, and milliseconds waited before the attempts. */
   let [attempts, lateAttempts, waitedMs] = [0, 0, 0]
   let timer: NodeJS.Timeout | undefined
   let isIssuing = false

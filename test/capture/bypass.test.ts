@@ -251,7 +251,7 @@ describe.skipIf(reason !== null)(`an unavailable sidecar${title}`, () => {
     const end = join(tmpdir(), `chaperone-end-${randomUUID()}`)
     const open = [
       'import os,socket,time',
-      // Like a program with a new connection for each request, none of which lasts from one search to the next.
+      // A program that opens a new connection for each request. No connection lasts from one search to the next.
       `while not os.path.exists("${end}"):`,
       '  s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)',
       '  s.bind(("",5000)); time.sleep(.4); s.close()',

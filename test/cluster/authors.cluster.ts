@@ -63,7 +63,8 @@ describe('DNS settings of a pod', () => {
     await Promise.all(names.map(call))
     for (const name of names) expect((await leftOutside(name)) ?? [], name).toEqual([])
     expect((await leftFor([HOSTILE, '8.8.4.4'])) ?? []).toEqual([])
-    // The resolver of the image asks for the name of the vendor below the author's domain first. No record leaves the domain out.
+    // The resolver of the image first looks up the name of the vendor below the author's domain. The record has the
+    // domain.
     await using controlPlane = await openControlPlane()
     type Traffic = { readonly traffic: ReadonlyArray<{ readonly host: string | null }> }
     const agent = encodeURIComponent(`${AGENTS}/dns-searches`)
@@ -211,7 +212,7 @@ test('inbound: deny closes the ports of an agent to other pods, and its probes p
   await kube(['delete', 'cgw/authors-inward', 'cgw/authors-outward', '-n', AGENTS])
 })
 
-test('a namespace that enforces PodSecurity is refused with the ways out, and admits pods with proxyEnv', async () => {
+test('a namespace that enforces PodSecurity refuses pods with remedies, and admits pods with proxyEnv', async () => {
   const name = 'chaperone-test-restricted'
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
   await apply(

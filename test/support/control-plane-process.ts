@@ -21,8 +21,8 @@ const bundle = () => (bundled ??= bundledProgram('controlplane'))
 
 /**
  * Forks the control plane, as `chaperone up` does, and waits until it is ready. The process gets `env`, the mode
- * `token` of `APPROVALS` and `PROGRAM_ENV` as its whole environment. `preload` is a module that the process loads before the control plane. Rejects with the output of a
- * process that does not become ready.
+ * `token` of `APPROVALS` and `PROGRAM_ENV` as its whole environment. `preload` is a module that the process loads
+ * before the control plane. Rejects with the output of a process that does not become ready.
  */
 export async function startControlPlaneProcess(
   env: Readonly<Record<string, string>>,

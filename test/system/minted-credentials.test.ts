@@ -65,7 +65,7 @@ test('a failing source keeps the last secret until it expires, then requests are
     const found = await world.view('failing')
     return found.minted?.error == null ? null : found
   })
-  expect(failed.minted?.error).toContain('refused the exchange: invalid_client (client is disabled).')
+  expect(failed.minted?.error).toContain('refused to issue a token: invalid_client (client is disabled).')
   expect(failed.warnings.join()).toContain(
     'The credential from the Secret default/failing could not be refreshed.',
   )
@@ -304,7 +304,7 @@ test('chaperone status has age, expiry and last error of each short-lived creden
       { connector: 'default/shown', minted: expect.objectContaining({ kind: 'oauth2', error: null }) },
     ]),
   })
-  // Without a secret, the Connector causes no more exchanges.
+  // Without a secret, the Connector causes no more minting.
   await world.connect('unshown', {}, null)
 })
 

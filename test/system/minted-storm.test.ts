@@ -11,7 +11,9 @@ import { type Answered, type MintedWorld, startMintedWorld } from './minted-worl
 const [GIVEN_S, GIVEN_LIFETIME_S] = (process.env['CHAPERONE_DRILL'] ?? '').split(':').map(Number)
 const DURATION_S = GIVEN_S || 180
 const LIFETIME_S = GIVEN_LIFETIME_S || 2
-/** Requests in flight. The usual drill has the duration of the full one and little load, because other tests run beside it. */
+/**
+ * Requests in flight. The usual drill has the duration of the full one and little load, because other tests run too.
+ */
 const CALLERS = size(1, 4)
 /** Pause of a caller between two requests, which leaves most of a core to others. */
 const CALLER_PAUSE_MS = DURATION_S > 600 ? 100 : size(100, 20)

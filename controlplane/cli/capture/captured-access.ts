@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { hasMask, isMasked, parseMounts } from './mounts.ts'
 
 /**
- * Reports whether a command that runs captured now has access to the folder, because its capture started before
- * the folder was masked.
+ * Reports whether a captured command that is running has access to the folder, because its capture started before the
+ * folder was masked.
  *
  * @param folder Real path of the folder.
  */
@@ -13,8 +13,8 @@ export function isOpenToCaptured(folder: string): boolean {
 }
 
 /**
- * Returns the mounts of each captured command of this user. The first process of a captured command has the mounts of the
- * capture, and the command cannot end this process or hide its mounts.
+ * Returns the mounts of each captured command of this user. The first process of a captured command has the mounts of
+ * the capture. The command cannot end this process or hide its mounts.
  */
 function capturedMounts() {
   const seen = new Set<string>()

@@ -19,7 +19,7 @@ export function maskedFolders(env: NodeJS.ProcessEnv): readonly string[] {
 
 function foldersOf(env: NodeJS.ProcessEnv): readonly string[] {
   const roots = [...trustedFolders(env), ...installationFolders(env)]
-  // A version before the list of manifests folders has recorded its folder only in the run file.
+  // Earlier versions do not write the list. They record the manifests folder in the run file only.
   const running = roots.flatMap((root) => readRunFile(dataFolder(root))?.manifests ?? [])
   return [stateHome(env), ...roots, ...manifestFolders(env), ...running]
 }

@@ -26,8 +26,8 @@ export function shortLivedSecretChecks(secrets: readonly ConnectorSecret[], nowM
 }
 
 /**
- * Returns a line with the age, the expiry and the last error of each short-lived credential. A Connector whose source has
- * given no credential yet has a line too.
+ * Returns a line with the age, the expiry and the last error of each short-lived credential, also for a Connector whose
+ * source has given no credential yet.
  */
 export function shortLivedSecretLines(secrets: readonly ConnectorSecret[], nowMs: number): string[] {
   return secrets.flatMap(({ connector, minted }) => {

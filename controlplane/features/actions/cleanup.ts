@@ -8,7 +8,8 @@ const EVERY_MS = 15_000
 export type ActionUpkeepDeps = { readonly db: Db; readonly orgId: string; readonly log: Logger }
 
 /**
- * Ends executions whose replica crashed, and records refused items of ended minutes. Runs at the start and every 15 s, on one replica at a time, until disposed.
+ * Ends executions whose replica crashed, and records refused items of batches once their minute has ended. Runs at the
+ * start and every 15 s, on one replica at a time, until disposed.
  */
 export class ActionUpkeep implements AsyncDisposable {
   readonly #deps: ActionUpkeepDeps

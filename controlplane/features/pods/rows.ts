@@ -21,7 +21,7 @@ export async function isGovernedServiceAccount(
   return rows.length > 0
 }
 
-/** Returns whether a registered Gateway has a reported pod that is not deleted. */
+/** Reports whether a registered Gateway has a reported pod that is not deleted. */
 export async function hasGatewayWithPod(q: Query): Promise<boolean> {
   const { rows } = await q.query(
     `select 1 from pod_identities join gateways on gateways.name = pod_identities.gateway

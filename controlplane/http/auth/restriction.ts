@@ -18,7 +18,7 @@ export type Restriction = 'page_secret' | 'machine_token' | 'unchecked' | 'break
 const DETAIL: Readonly<Record<Restriction, string>> = {
   page_secret: `This session belongs to a page of the dashboard. Without the page secret (${HEADERS.pageSecret}) it can only read data that is not secret, and activate the kill switch. Sign in again in the dashboard; a program must sign in at /api/auth/login itself.`,
   machine_token:
-    'This request requires a session of a user, because every program of this user account can read the token of the command line. Sign in with chaperone login and try again, or use the dashboard; without an owner, chaperone owner-link prints the link to register. chaperone up --approvals token, or APPROVALS=token of a control plane, disables this protection.',
+    'This request requires a session of a user, because every program of this user account can read the token of the command line. Sign in with chaperone login and try again, or use the dashboard; without an owner, chaperone owner-link prints the link to register. chaperone up --approvals token, or the setting APPROVALS=token of the control plane, disables this protection.',
   break_glass:
     "The owner's token can only activate the kill switch, because a user with the role admin has signed in. Use your own identity (kubectl chaperone, or sign in). In an emergency, kubectl chaperone break-glass --for 1h ends this restriction for an hour.",
   unchecked:

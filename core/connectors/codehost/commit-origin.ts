@@ -41,9 +41,9 @@ const ACTIONS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Adds `code_execution` as a possible effect class to each action that creates a branch. A server also accepts the
- * commits of pull requests from forks (`refs/pull/N/head`). The workflows in such a commit then run in the repository,
- * with its secrets, without a review of the pull request.
+ * Adds `code_execution` as a possible effect class to each action that creates a branch. The commit of the branch may
+ * be that of a pull request from a fork (`refs/pull/N/head`). The workflows in such a commit then run in the
+ * repository, with its secrets, without a review of the pull request.
  */
 export function withCommitOrigin(named: Classification): Classification {
   if (isRefusal(named)) return named
@@ -53,12 +53,13 @@ export function withCommitOrigin(named: Classification): Classification {
     : { ...named, actions: named.actions.map(add) }
 }
 
+/** Makes `code_execution` the possible effect class of an action. */
 export function withPossibleExecution(action: Action): Action {
   return { ...action, possibleEffects: [EFFECT] }
 }
 
 /**
- * Returns the look-ups that find out whether the commit of an action is on a branch of the repository. Empty over
+ * Returns the look-ups that show whether the commit of an action is on a branch of the repository. Returns none over
  * GraphQL, where the request names the repository by an id.
  */
 export function commitLookUps(action: Action, place: LookUpPlace): readonly LookUp[] {
@@ -68,7 +69,7 @@ export function commitLookUps(action: Action, place: LookUpPlace): readonly Look
   if (at === null) return []
   const { host, path } = at
   return [
-    // The first page lists all changed files.
+    // Only the first page lists the changed files, which the look-up does not need.
     { ...COMPARISON, method: 'GET', host, target: `${path}/compare/HEAD...${sha}?per_page=1&page=2` },
     { ...BRANCHES, method: 'GET', host, target: `${path}/commits/${sha}/branches-where-head` },
   ]

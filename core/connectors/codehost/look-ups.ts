@@ -40,8 +40,8 @@ const ISSUE: Row = {
 }
 
 /**
- * Look-ups of the code host. Look-ups resolve ids to a repository or an organization, resolve ids of labels and
- * accounts to names, and find out whether an issue number is that of a pull request, and whether a commit is on a branch.
+ * Look-ups of the code host. They resolve ids to a repository or an organization, resolve ids of labels and accounts to
+ * names, and show whether an issue number is that of a pull request, and whether a commit is on a branch.
  */
 export const CODEHOST_LOOK_UPS: LookUps = {
   of: (action, place) => [

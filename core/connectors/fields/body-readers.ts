@@ -29,8 +29,8 @@ export type HeadReader = {
 
 /**
  * Actions that the provider performs because of an upload, and handles (ids of provider resources) that the upload
- * names. `unread`: the gateway could not read the upload, which may name any handle. `fields`: the fields of a form that
- * was read completely.
+ * names. `unread`: the gateway could not read the upload, which may name any handle. `fields`: the fields of a form
+ * that the gateway read completely.
  */
 export type UploadFacts = {
   readonly acts: readonly ProviderAct[]

@@ -60,7 +60,7 @@ export const LLM_A_HANDLES: HandleTable = {
     video.edit              video         id
     video.extend            video         id
     video_character.create  character     id
-    # The provider keeps a chat only if the request asks for it.
+    # The provider keeps a chat only if the request has the member store.
     chat.create             chat          id  if=store
     chat.create_stream      chat          id  if=store
     finetune.create         fine_tuning_job  id

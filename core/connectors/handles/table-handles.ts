@@ -99,10 +99,10 @@ function givenPlaces(
 ): readonly GivenAt[] {
   let given = NO_PLACES
   for (const { type } of actions) {
-    for (const { at, needs, besides } of gives.get(type) ?? NO_PLACES_OF_TYPE) {
+    for (const { at, needs, oneOf } of gives.get(type) ?? NO_PLACES_OF_TYPE) {
       const isGiven =
         (needs === null || found.some((one) => hasMember(one, needs))) &&
-        (besides === null || actions.some((other) => besides.includes(other.type)))
+        (oneOf === null || actions.some((other) => oneOf.includes(other.type)))
       if (isGiven) given = [...given, at]
     }
   }

@@ -32,11 +32,14 @@ export type HandleTable = {
 /** Place of a JSON member of a request. `name`: last key of its path; `parents`: the keys before it. */
 export type Place = { readonly parents: readonly string[]; readonly name: string }
 
-/** A place of a new id in a response. `needs`, `besides`: member or one of the actions that the request must have. */
+/**
+ * A place of a new id in a response. `needs`: member that the request must have. `oneOf`: actions of which the request
+ * must have one. Null: no condition.
+ */
 export type Giving = {
   readonly at: GivenAt
   readonly needs: Place | null
-  readonly besides: readonly string[] | null
+  readonly oneOf: readonly string[] | null
 }
 
 export type CompiledHandles = {
@@ -92,13 +95,13 @@ function givenAt(kind: string, place: string): GivenAt {
     : { kind, path: place.split('.') }
 }
 
-function conditionOf(text: string, connector: string): Pick<Giving, 'needs' | 'besides'> {
+function conditionOf(text: string, connector: string): Pick<Giving, 'needs' | 'oneOf'> {
   const [name, value = ''] = text.split('=')
-  if (name === 'if') return { needs: placeOf(value), besides: null }
+  if (name === 'if') return { needs: placeOf(value), oneOf: null }
   if (name === 'with')
-    return { needs: null, besides: value.split('|').map((action) => `${connector}.${action}`) }
+    return { needs: null, oneOf: value.split('|').map((action) => `${connector}.${action}`) }
   if (text !== '') throw new Error(`handles: no condition "${text}"`)
-  return { needs: null, besides: null }
+  return { needs: null, oneOf: null }
 }
 
 function linesOf(text: string): readonly (readonly string[])[] {

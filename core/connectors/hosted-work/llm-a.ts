@@ -19,7 +19,7 @@ export const LLM_A_WORK: WorkTable = {
     fine_tuning_job  POST  fine_tuning  fine_tuning/jobs/{id}/cancel
     vector_store_batch  POST  vector_stores  vector_stores/{vector_store_id}/file_batches/{id}/cancel
     batch            POST  batches    batches/{id}/cancel
-    # DELETE /v1/videos/{id} is for completed and failed videos.
+    # No operation cancels a video: DELETE /v1/videos/{id} accepts completed and failed videos only.
     video            -
   `,
   starts: `

@@ -31,7 +31,7 @@ export type WorkTable = {
    * select the account.
    */
   readonly headers?: readonly string[]
-  /** Path of a member of a JSON response that means a failure although the status is 2xx. */
+  /** Path, such as `error.message`, of a member of a JSON response that means a failure although the status is 2xx. */
   readonly errorMember?: string
 }
 
@@ -66,12 +66,12 @@ export type WorkEnd = { readonly kind: string; readonly states: readonly string[
 export type HostedWork = {
   /** Operations that start work, by action type. */
   readonly starts: ReadonlyMap<string, WorkStart>
-  /** Returns the work that an action starts which `starts` does not list. */
+  /** Returns the work that an action starts, for actions that `starts` does not list. */
   readonly startedBy?: (action: Action) => WorkStart | null
   readonly ends: ReadonlyMap<string, WorkEnd>
-  /** Path of the member of a response with the state of the work. Default: `status`. */
+  /** Path of the response member with the state of the work. Default: `status`. */
   readonly statusPath?: readonly string[]
-  /** True (the default) if the work ends when the stream of events ends in which it started. */
+  /** True (the default) if the work ends with the stream of events in which it started. */
   readonly endsWithStream?: boolean
   readonly headers: readonly string[]
   readonly errorMember: string | null

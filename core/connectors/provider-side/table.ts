@@ -14,10 +14,10 @@ export type ProviderTable = {
   readonly tools: string
   /**
    * Fields, one per line: end of a member path (see `FindRules`), kinds of acts, and how the target is read. The target
-   * is the `host` of a URL, the `name` of a host, a `call` (host of a SIP URI, or a phone number), a `text`, `unread` for the name of a resource that contains requests,
-   * `of=MEMBER` for the text of another member of the same object, `is=TEXT` for a fixed target, or `none`. A line may
-   * end with the value that the field must have (`=true`), a text that it must contain (`~-search-`), or values in lower
-   * case that it must not have (`!false|0`).
+   * is the `host` of a URL, the `name` of a host, a `call` (host of a SIP URI, or a phone number), a `text`, `unread`
+   * for the name of a resource that contains requests, `of=MEMBER` for the text of another member of the same object,
+   * `is=TEXT` for a fixed target, or `none`. A line may end with the value that the field must have (`=true`), a text
+   * that it must contain (`~-search-`), or values in lower case that it must not have (`!false|0`).
    */
   readonly fields: string
   /**

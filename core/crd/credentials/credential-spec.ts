@@ -54,12 +54,12 @@ export const CredentialSpec = z.strictObject({
   ),
   oauth2: described(
     OAuth2Spec.optional(),
-    'Exchange of the stored secret for access tokens. Gateways receive the access token and its expiry, never the stored secret.',
+    'Minting of access tokens with the stored secret. Gateways receive the access token and its expiry, never the stored secret.',
     { tokenUrl: 'https://login.example.com/oauth2/token', clientId: 'chaperone' },
   ),
   githubApp: described(
     GithubAppSpec.optional(),
-    'Exchange of the stored private key of a GitHub App for installation access tokens. Gateways never receive the key.',
+    'Minting of installation access tokens with the stored private key of a GitHub App. Gateways never receive the key.',
     { appId: 'Iv23liAcmeChaperone', installationId: 4_815_162 },
   ),
 })

@@ -17,10 +17,10 @@ import {
 export type MigrationNote = { readonly line: number; readonly text: string }
 
 export type Migrated = {
-  /** Text in which every former spelling is rewritten. All other bytes, comments and order included, are unchanged. */
+  /** Text in which every old name is rewritten. All other bytes, comments and order included, are unchanged. */
   readonly text: string
   readonly changes: readonly MigrationNote[]
-  /** Former spellings that need a decision by the user, and documents that are not valid YAML. */
+  /** Old names that need a decision by the user, and documents that are not valid YAML. */
   readonly problems: readonly MigrationNote[]
 }
 
@@ -30,7 +30,7 @@ type Outcome = { readonly change: string; readonly edits: readonly TextEdit[] } 
 type Found = Member & { readonly field: FormerField; readonly gateway: string }
 
 /**
- * Rewrites the former spellings of custom resources in a manifest file. Documents of other kinds stay unchanged. If
+ * Rewrites the old names of fields of custom resources in a manifest file. Documents of other kinds stay unchanged. If
  * any document of the file is not valid YAML, the whole file stays unchanged.
  */
 export function migrateManifests(source: string): Migrated {

@@ -55,8 +55,8 @@ export type GovernedPod = KubeObject & {
   /** True when a container has no numeric user, so that its image chooses one. */
   readonly hasUnknownUser: boolean
   /**
-   * Seccomp profile (`localhostProfile`) that every container of the agent has; null if one has the default profile of the
-   * runtime, or if they differ.
+   * Seccomp profile (`localhostProfile`) that every container of the agent has; null if they differ, or if one has no
+   * profile of the type `Localhost`.
    */
   readonly seccompProfile: string | null
   /** True when the pod has the label of the NetworkPolicy that denies inbound connections. */

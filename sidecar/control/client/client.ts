@@ -58,7 +58,9 @@ export type ClientDeps = {
    * time.
    */
   readonly maxWaitMs?: number
-  /** Returns true until the gateway has its first rules. Until then, exceeded time limits grow. Absent: they never grow. */
+  /**
+   * Returns true until the gateway has its first rules. Exceeded time limits grow until then. Absent: they never grow.
+   */
   readonly isStarting?: () => boolean
 }
 

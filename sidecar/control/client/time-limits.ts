@@ -1,18 +1,18 @@
-/** Factor by which the limits grow at most: the largest is then below a sixth of the 600 s of the start-up probe. */
+/** Maximum factor of growth. The largest limit (80 s) is then below a sixth of the 600 s of the start-up probe. */
 const MAX_FACTOR = 8
 
 export type TimeLimits = {
   /**
-   * Starts a timer for a limit that applies in normal operation, in milliseconds. Calls `onLate` with the limit in force
-   * when that limit is exceeded.
+   * Starts a timer. `ms` is the limit in normal operation. Calls `onLate` with the limit in force when it is exceeded.
+   * Limits are in milliseconds.
    */
   after(ms: number, onLate: (limitMs: number) => void): NodeJS.Timeout
 }
 
 /**
  * Creates the limits of calls to the control plane. While the gateway starts, each exceeded limit doubles later ones: a
- * control plane that is short of CPU would otherwise not complete the TLS handshake of any call before its client gives up
- * and repeats it. The first limit is the normal one, so that a client changes over quickly from a replica that is gone.
+ * control plane that is short of CPU would otherwise not complete the TLS handshake of any call before the client
+ * repeats it. The first limit is the normal one, so that a client leaves a replica that is gone without delay.
  */
 export function createTimeLimits(isStarting: () => boolean): TimeLimits {
   let factor = 1
@@ -20,7 +20,7 @@ export function createTimeLimits(isStarting: () => boolean): TimeLimits {
     after(ms, onLate) {
       const used = isStarting() ? factor : 1
       return setTimeout(() => {
-        // Calls that ran side by side count once.
+        // Concurrent calls with the same limit double it once.
         factor = Math.min(MAX_FACTOR, Math.max(factor, 2 * used))
         onLate(ms * used)
       }, ms * used)

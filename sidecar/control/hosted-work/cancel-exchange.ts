@@ -88,7 +88,7 @@ function refusalOf(body: Buffer): string {
   return text.slice(0, MAX_DETAIL)
 }
 
-/** Returns the text at a path (`error.message`) of a JSON response, or of the last event of a response that is a stream. */
+/** Returns the text at a path (`error.message`) of a JSON response, or of the last event of an event stream. */
 function memberOf(body: Buffer, path: string): string | null {
   const text = body.toString('utf8')
   const events = text.match(/^data: ?\{.*$/gm)

@@ -142,8 +142,8 @@ function createWordStream(words: readonly string[], maskWords: WordMask, onMaske
 }
 
 /**
- * Returns the number of characters at the end of the text that may be the beginning of a word or a word, and must wait
- * for the next chunk: the text after a word decides whether the word is a whole word.
+ * Returns the number of characters at the end of the text that may be a word or its beginning. They are held back until
+ * the next chunk, because the text after a word decides whether the word is a whole word.
  */
 function beginningAtEnd(text: string, words: readonly string[]): number {
   return Math.max(0, ...words.map((word) => overlap(text, word)))

@@ -6,9 +6,9 @@ export type StreamMask = { push(chunk: Buffer): Buffer; end(): Buffer }
 const STAR = 0x2a
 
 /**
- * Creates a mask that replaces every occurrence of the forms by `*`. The forms are in lower case, and have one
- * character for each byte (`latin1`). The mask holds back only bytes that may be the beginning of an occurrence. Its
- * work is proportional to the bytes of the stream. `onMasked` is called for each chunk with an end of an occurrence.
+ * Creates a mask that replaces each byte of every occurrence of the forms by `*`. The forms are in lower case, and have
+ * one character for each byte (`latin1`). The mask holds back only bytes that may be the beginning of an occurrence.
+ * Its work is proportional to the bytes of the stream. `onMasked` is called for each chunk in which an occurrence ends.
  */
 export function createStreamMask(forms: readonly string[], onMasked: () => void): StreamMask {
   const searches = forms.map((form) => new FormSearch(form))

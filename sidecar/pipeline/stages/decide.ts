@@ -42,8 +42,8 @@ function decide(exchange: Classified, ports: PipelinePorts): StageResult<Decided
 }
 
 /**
- * Returns the kill switch for a Connector whose host the provider would reach, or null. The hosts are known only after
- * the classification. For other requests the guard before it has compared the kill switches.
+ * Returns the kill switch for a Connector whose host the provider would reach, or null. The classification determines
+ * these hosts. For other requests, a guard has compared the kill switches before the classification.
  */
 function killByReach(exchange: Classified, ports: PipelinePorts): KillEntry | null {
   const isReaching = exchange.actions.some(({ byProvider }) => byProvider !== undefined)

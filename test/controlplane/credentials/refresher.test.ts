@@ -175,7 +175,7 @@ test('an unexpected error is stored as a failure without its detail, which is in
     Promise.reject(new TypeError('canary of a detail')),
   )
   expect(row.error).toBe(
-    'The control plane could not exchange the stored secret. Its log has the reason. The exchange is tried again.',
+    'The control plane could not mint a token from the stored secret. Its log has the reason. Minting is tried again.',
   )
   expect(changes).toEqual(['credential.failed'])
   expect(lines.join('')).toContain('canary of a detail')

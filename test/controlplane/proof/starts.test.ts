@@ -8,8 +8,8 @@ import { queueLookups, size } from '../../support/proof.ts'
 /** Starts of the control plane on a machine that is busy: each serves, or says why it cannot. */
 const STARTS = size(20, 200)
 /**
- * At the same time, as replicas of one installation. With the starts that cannot serve, more of them would use up the
- * connections of the database.
+ * Number of concurrent starts, as replicas of one installation. More starts, together with those that cannot serve,
+ * would use up the connections of the database.
  */
 const AT_ONCE = 5
 vi.setConfig({ testTimeout: size(600_000, 3_600_000) })
@@ -23,7 +23,7 @@ beforeAll(async () => {
   hogCpu()
   // The first start stores the master key of the installation.
   await startAndStop()
-  // Beside the starts that serve, because some of these wait for most of their time.
+  // Starts that cannot serve run at the same time as the others, because some of them mostly wait.
   for (const [reason, env] of CANNOT_SERVE) failures.set(reason, failureOf(env()))
 })
 afterAll(async () => {

@@ -97,7 +97,7 @@ describe.skipIf(kubeAssets() === null)(`the operator on a real API server (${KUB
     await untilConditions(cluster, [...at], ['Ready=True/Ready', 'Degraded=False/AsExpected'])
     const row = (await listConnectors(replica.db)).find(({ name }) => name === 'team/minting')
     if (row === undefined) throw new Error('the Connector is not in force')
-    const error = 'The token endpoint login.example.com refused the exchange: invalid_client.'
+    const error = 'The token endpoint login.example.com refused to issue a token: invalid_client.'
     const hash = sourceHash(world.control.keyring, row.spec.credential, 'client-secret')
     await replica.db.tx(async (q) => {
       const failed = `insert into minted_credentials (connector_id, org_id, source_hash, error, failures) values ($1, $2, $3, $4, 1)`

@@ -4,8 +4,9 @@ import { createNamespace } from '../../support/kube-objects.ts'
 import type { AdmissionWorld, Event } from './admission-world.ts'
 
 /**
- * Tests of objects of the guard that another client deletes or changes. They have no deadline, because the machine may be busy:
- * guard-restoration.test.ts proves that the watch causes the restoration, and the suite on a cluster measures the 5 s.
+ * Tests of objects of the guard that another client deletes or changes. They have no deadline, because the machine may
+ * be busy: guard-restoration.test.ts proves that the watch causes the restoration, and the suite on a cluster measures
+ * the 5 s.
  */
 export function describeRestoredObjects(world: AdmissionWorld): void {
   it('restores deleted objects of the guard, with one Event each', async () => {

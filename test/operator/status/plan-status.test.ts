@@ -104,13 +104,13 @@ describe('the status of an object', () => {
   })
 
   test('of a Connector says that its credential could not be refreshed, with the error of the source', () => {
-    const failing = facts({ gateway: null, credentialError: 'The token endpoint refused the exchange.' })
+    const failing = facts({ gateway: null, credentialError: 'The token endpoint refused to issue a token.' })
     const status = planStatus('Connector', connector({ type: 'payments' }), failing)
     expect(conditionsOf(status)).toContain('Degraded=True/CredentialSourceFailed')
     expect(conditionsOf(status)).toContain('Ready=True/Ready')
     const { message } = status.conditions?.find(({ type }) => type === 'Degraded') ?? {}
     expect(message).toBe(
-      'the credential could not be refreshed, and the last one is sent until it expires: The token endpoint refused the exchange.',
+      'the credential could not be refreshed, and the last one is sent until it expires: The token endpoint refused to issue a token.',
     )
     const refreshed = planStatus('Connector', connector({ type: 'payments' }), facts({ gateway: null }))
     expect(conditionsOf(refreshed)).toContain('Degraded=False/AsExpected')

@@ -80,7 +80,7 @@ describe('a task that an agent started at an MCP server', () => {
     expect(world.hostedWork.size).toBe(size)
   })
 
-  it('is none where the call does not ask for one, or the server answers at once', async () => {
+  it('does not exist where the call has no task, or the server answers at once', async () => {
     const { task: _task, ...plain } = CALL
     const { world } = await started(result({ content: [] }), plain)
     expect(world.hostedWork.size).toBe(0)

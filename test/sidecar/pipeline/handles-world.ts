@@ -67,7 +67,7 @@ export const events =
     response.end(`${lines.join('')}data: [DONE]\n\n`)
   }
 
-/** Gives something to agent a: the request and the answer. */
+/** A request of agent a, and the answer that gives it a handle. */
 export type Given = readonly [what: string, request: Ask, answer: Answer, uses: readonly Ask[]]
 
 /** A handle was given to agent a: the other agent is refused, agent a is not. */

@@ -146,7 +146,7 @@ test.each([0, LATEST])(
   },
 )
 
-test('a control plane whose certificates differ for another reason is asked less and less often', async () => {
+test('certificates that differ for another reason are requested at growing intervals', async () => {
   await pod.ready(1_000)
   useFakeTimers()
   pod.cover(['api.example', 'new.example'])
@@ -184,7 +184,7 @@ test('a change during the back-off of another one is requested at once', async (
   await advanceUntil(() => vi.getTimerCount() > 0, 0)
   hosts = ['two.example']
   pod.cover(['two.example'])
-  // The clock stands still, and the back-off at hand is 3 s.
+  // The clock stands still, and the present back-off is 3 s.
   await advanceUntil(() => issuerOf('two.example') === 'control plane', 0)
 })
 

@@ -1,5 +1,5 @@
--- Refused items of batches beyond the limit of `refused_items`, whose actions are not stored: one row for each agent and minute, until
--- the minute has ended and its audit event is written.
+-- Refused items of batches beyond the limit of `refused_items`, whose actions are not stored: one row for each agent
+-- and minute, until the minute has ended and its audit event is written.
 create table refused_item_tallies (
   agent_id text not null,
   minute   timestamptz not null,

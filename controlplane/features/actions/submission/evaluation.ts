@@ -120,8 +120,8 @@ export function executeSpec({ type, connector, parameters, resource }: Action): 
 }
 
 /**
- * Returns the kill switch that covers this action of this agent, or null. A kill switch for a Connector whose host the
- * provider reaches for the action covers the action, too.
+ * Returns the kill switch that covers this action of this agent, or null. A kill switch for a Connector also covers
+ * actions for which the provider reaches a host of this Connector.
  */
 export function killOf(
   kills: readonly KillEntry[],

@@ -7,7 +7,7 @@ import { type RefusedItemTally, takeRefusedItemTallies } from './refused-item-st
 
 /**
  * Records one audit event for each agent and ended minute in which refused items of batches exceeded the limit. The
- * event has the counts of these items, as the event of an aggregate record of a gateway has them.
+ * event counts these items in the format of the event of an aggregate record.
  */
 export async function recordRefusedItems(db: Db, orgId: string): Promise<void> {
   await db.tx(async (q) => {

@@ -32,7 +32,7 @@ const TOO_SHORT =
  * a secret.
  */
 const UNEXPECTED =
-  'The control plane could not exchange the stored secret. Its log has the reason. The exchange is tried again.'
+  'The control plane could not mint a token from the stored secret. Its log has the reason. Minting is tried again.'
 const UNREADABLE =
   'The stored secret cannot be decrypted with the master key of this installation. Store the secret again.'
 const ACTOR = systemActor('installation')

@@ -128,7 +128,7 @@ function remedyOf(status: number): string {
   if (status === 404) return 'Check the installation id.'
   if (status === 422)
     return 'The installation lacks a repository or a permission that the Connector names. Add it to the installation of the app, or remove it from the Connector.'
-  return 'The exchange is tried again.'
+  return 'Minting is tried again.'
 }
 
 /**

@@ -186,7 +186,7 @@ function failure(error: unknown, { oauth2, secrets, rotated }: Failed): MintErro
   if (typeof code === 'string') {
     const text = typeof description === 'string' ? ` (${masked(description, secrets)})` : ''
     return new MintError(
-      `The token endpoint ${host} refused the exchange: ${masked(code, secrets)}${text}.`,
+      `The token endpoint ${host} refused to issue a token: ${masked(code, secrets)}${text}.`,
       { cause: error, rotated },
     )
   }

@@ -15,9 +15,8 @@ export type MutationRow = {
 
 /**
  * Mutation fields that are equivalent to a row of the REST tables, one per line: `FIELD ACTION [?key=VALUE]
- * [input=parameter,…] [@later]`. Delayed merges (auto-merge, merge queue) count as merges. The code host checks the
- * `expectedHeadOid` of an auto-merge only when auto-merge is enabled, and later merges whatever commit the pull request
- * then has.
+ * [input=parameter,…] [@later]`. Delayed merges (auto-merge, merge queue) count as merges. The code host compares the
+ * `expectedHeadOid` of an auto-merge only when auto-merge is enabled, and later merges the head commit of that time.
  */
 export const MUTATION_TABLE: ReadonlyMap<string, readonly MutationRow[]> = readMutationTable(`
   createPullRequest                 pr.create         title=title,body=body,baseRefName=base,headRefName=head,draft=draft

@@ -106,7 +106,7 @@ function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRu
 }
 
 /**
- * Returns the rule for chat messages. No account of a chat is known to be an agent, because ids of apps and of people
+ * Returns the rule for chat messages. No account of a chat is known to be an agent, because ids of apps and of users
  * have the same form.
  */
 function chatRule(isCalledIn: Matchers['isCalledIn']): FieldRule {

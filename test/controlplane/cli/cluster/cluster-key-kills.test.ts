@@ -28,8 +28,8 @@ type Cluster = {
 }
 
 /**
- * kubectl of a cluster whose pods get a changed Secret with the second call, and encrypt everything with its newest key with the
- * third one. Kills its parent, which is the command.
+ * kubectl of a cluster. Its pods receive a changed Secret with the second call, and encrypt everything with the newest
+ * key of the Secret with the third call. Kills its parent, which is the command.
  */
 const KUBECTL = `
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -45,8 +45,9 @@ const LACKS = 422
 
 type Kept = { readonly installation: Installation; readonly readAtMs: number }
 /**
- * Minimum time in milliseconds between two public tokens of an installation, for the same reason. A public token can
- * read public content only, and the names and settings of the repositories of the Connector.
+ * Minimum time in milliseconds between the issue of two public tokens of an installation. The limit is necessary
+ * because agents choose the repositories. A public token can read public content only, and the names and settings of
+ * the repositories of the Connector.
  */
 const KEEP_PUBLIC_MS = 10_000
 type PublicToken = { readonly token: Narrowed; readonly issuedAtMs: number }
@@ -61,9 +62,9 @@ type NotIssued = {
 
 /**
  * Creates the source of narrowed installation tokens. Each token has those repositories and permissions that the
- * request needs and that both the Connector and the installation of the GitHub App have. Other repositories of the request
- * are left out, because no token of the installation gives access to more than their public content. If no repository is
- * left, the token can read public content only.
+ * request needs and that both the Connector and the installation of the GitHub App have. The token leaves out other
+ * repositories of the request, because any token of the installation can read their public content, and none can read
+ * more. If no repository is left, the token can read public content only.
  *
  * @param fetchOf Returns a `fetch` that checks addresses. The address rules depend on the origin of the Connector: the
  * cluster or a file.
@@ -91,7 +92,8 @@ export function createGithubAppNarrowMint(
     if ('secret' in issued) return { ...issued, scope: scopeOf(installation, limit) }
     const refused = call.refusal(issued, 'issued no token for these repositories')
     if (issued.status !== LACKS) throw refused
-    // Of several repositories, some may belong to the installation, so that the request needs more than public content.
+    // If the request has several repositories, some may belong to the installation, so a public token is not
+    // sufficient.
     return { refused, isPublic: limit.repositories?.length === 1 }
   }
 
@@ -120,7 +122,7 @@ export function createGithubAppNarrowMint(
     const limit = publicLimit(app, installation, need)
     const issued = readIssued(await call.send('POST', '/access_tokens', limit), nowMs)
     if (!('secret' in issued)) throw call.refusal(issued, 'issued no token for public content')
-    // The owner may add the repository to the installation, so the token is not used longer than the installation is cached.
+    // The owner may add the repository to the installation, so the lifetime of the token is that of the cache at most.
     const lifetimeMs = Math.min(issued.lifetimeMs, KEEP_MS)
     const token = { ...issued, lifetimeMs, scope: scopeOf(installation, limit) }
     if (publicTokens.size >= MAX_INSTALLATIONS) publicTokens.clear()
@@ -174,7 +176,10 @@ function narrowedLimit(app: GithubAppSpec, installation: Installation, need: Tok
   return names.length === 0 ? null : { repositories: names, ...limit }
 }
 
-/** Returns the least restriction that an installation token can have: no permission but that to read metadata. */
+/**
+ * Returns the limit of a token that can read public content only: `metadata: read`, and `readAccess`. Every
+ * installation token has `metadata: read`.
+ */
 function publicLimit(app: GithubAppSpec, installation: Installation, need: TokenNeed): TokenLimit {
   return { ...limitOf(app), permissions: { ...readAccess(app, installation, need), metadata: 'read' } }
 }
@@ -185,7 +190,10 @@ function availableTo(app: GithubAppSpec, { permissions }: Installation): Readonl
   return own.permissions === undefined ? permissions : lower(own.permissions, permissions)
 }
 
-/** Returns the read access of a request that also reads data that its actions do not name. */
+/**
+ * Returns read access to everything that the Connector and the installation may read, if the request also reads data
+ * that its actions do not name; otherwise no permission.
+ */
 function readAccess(
   app: GithubAppSpec,
   installation: Installation,

@@ -53,7 +53,7 @@ const NOT_HERE =
 const UNREADABLE =
   'The stored secret cannot be decrypted with the master key of this installation. Store the secret again.'
 const UNEXPECTED =
-  'The control plane could not exchange the stored secret. Its log has the reason. Send the request again later.'
+  'The control plane could not mint a token from the stored secret. Its log has the reason. Send the request again later.'
 const TOO_SHORT =
   'The source issued a token that is valid for less than 1 s. Raise the lifetime of its tokens, and compare the clock of the source with that of the control plane.'
 const ACTOR = systemActor('installation')
