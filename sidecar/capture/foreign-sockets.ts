@@ -16,6 +16,8 @@ export type ForeignSocketsDeps = {
   readonly everyMs?: number
   /** User and folder in `/proc` of the proxy; default: this process. `uid` is absent on systems without users. */
   readonly process?: { readonly uid: number | undefined; readonly folder: string }
+  /** Waits between the two readings of a search; default: `sleep`. */
+  readonly wait?: (ms: number) => Promise<void>
 }
 
 const EVERY_MS = 3_000
@@ -33,6 +35,7 @@ export function watchForeignSockets({
   onChange,
   everyMs = EVERY_MS,
   process: { uid, folder } = { uid: process.getuid?.(), folder: '/proc/self' },
+  wait = sleep,
 }: ForeignSocketsDeps): ForeignSockets {
   let isFound = false
   let isSearching = false
@@ -49,7 +52,7 @@ export function watchForeignSockets({
     if (first.size === 0) return
     isFound = isAnyIn(known, first)
     if (isFound) return
-    await sleep(CONFIRM_MS)
+    await wait(CONFIRM_MS)
     isFound = isAnyIn(await foreignInodes(folder, proxyUid), first)
   }
 

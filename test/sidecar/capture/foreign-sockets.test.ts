@@ -32,41 +32,37 @@ function table(...inodes: readonly number[]): void {
   renameSync(join(proc, 'next'), join(proc, 'net/tcp'))
 }
 
-function start(): void {
+/** Starts the search with this function in place of the wait between the two readings of a search. */
+function start(wait: () => void): void {
   watch = watchForeignSockets({
     log: { warn: () => undefined },
     onChange: () => reported++,
     everyMs: EVERY_MS,
     process: { uid: UID, folder: proc },
+    wait: async () => wait(),
   })
 }
 
-/** Opens a socket with a new inode again and again, for `ms` each. */
-function repeat(ms: number, open: (inode: number) => void): Disposable {
-  let inode = 1_000
-  open(inode)
-  const timer = setInterval(() => {
-    inode += 1
-    open(inode)
-  }, ms)
-  return { [Symbol.dispose]: () => clearInterval(timer) }
-}
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
 test('a program that opens a new connection for each request is found, although no connection lasts until the next search', async () => {
-  using _connections = repeat(EVERY_MS / 2, (inode) => table(inode))
-  start()
-  await eventually('the sockets are found', () => watch?.isFound || null, 20_000)
+  let inode = 1_000
+  let keptUntil = 0
+  table(inode)
+  // The connection that a search suspects lasts until the second reading, and never until the next search.
+  const requests = setInterval(() => performance.now() > keptUntil && table(++inode), EVERY_MS / 10)
+  start(() => {
+    keptUntil = performance.now() + EVERY_MS / 2
+  })
+  await eventually('the sockets are found', () => watch?.isFound || null)
+  clearInterval(requests)
   expect(reported).toBe(1)
 })
 
 test('sockets of the proxy that open and close all the time are not reported', async () => {
   symlinkSync('socket:[7]', join(proc, 'fd/3'))
+  let inode = 1_000
+  table(7, inode)
   // The kernel still lists a socket for a moment after its descriptor is closed.
-  using _connections = repeat(50, (inode) => table(7, inode))
-  start()
-  await pause(5 * EVERY_MS)
-  expect(watch?.isFound).toBe(false)
-  expect(reported).toBe(0)
+  start(() => table(7, ++inode))
+  await eventually('some searches are over', () => inode > 1_004 || null)
+  expect([watch?.isFound, reported]).toEqual([false, 0])
 })
