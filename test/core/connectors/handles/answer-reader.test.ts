@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createAnswerReader } from '../../../../core/connectors/handles/answer-reader.ts'
+import { ANY_MEMBER } from '../../../../core/connectors/handles/member-reader.ts'
 import fc from '../../../support/fast-check.ts'
 
 /** Reads a text in pieces of this size. */
@@ -30,6 +31,19 @@ describe('an answer', () => {
       'file_1',
       'up_1',
     ])
+  })
+
+  test.each([
+    ['{"id":1,"result":{"content":[]}}', 'content'],
+    ['{"result":{"":1,"b":2}}', ''],
+    ['{"result":{}}', undefined],
+    ['{"result":"*"}', undefined],
+    ['{"result":[{"a":1}]}', undefined],
+    ['{"error":{"a":1}}', undefined],
+    ['{"x":{"result":{"a":1}}}', undefined],
+    ['[{"result":{"a":1}}]', undefined],
+  ])('has any member of an object: %s', (text, wanted) => {
+    for (const size of [1, 3, 1_000]) expect(read(text, [['result', ANY_MEMBER]], false, size)).toEqual([wanted])
   })
 
   test('is read as JSON.parse reads it', () => {
