@@ -35,7 +35,10 @@ export type WorkTable = {
   readonly errorMember?: string
 }
 
-/** Without `anchors`, the cancelling request has the path of the starting request. */
+/**
+ * Without `anchors`, the cancelling request has the target of the starting request, query included, and contains the
+ * ids in its body only. Such ids are opaque: every character is allowed.
+ */
 export type CancelOperation = {
   readonly method: string
   readonly anchors: readonly string[]

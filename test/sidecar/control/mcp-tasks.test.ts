@@ -29,6 +29,8 @@ const CALL = { name: 'build', arguments: { x: 1 }, task: { ttl: 60_000 } }
 const STARTED = { jsonrpc: '2.0', id: 7, result: { task: { taskId: 'task-1', status: 'working' } } }
 const result = (value: object) => json({ jsonrpc: '2.0', id: 1, result: value })
 
+const taskOf = (taskId: string) => result({ task: { taskId, status: 'working' } })
+
 /** Answers 202 without a body, as servers answer notifications. */
 const ACCEPTED: Answer = (_request, response) => {
   response.writeHead(202)
@@ -61,6 +63,49 @@ describe('a task that an agent started at an MCP server', () => {
     expect(cancel?.header('mcp-session-id')).toBe('s1')
     expect(cancel?.header('mcp-protocol-version')).toBe('2025-11-25')
     expect(world.records.at(-1)).toMatchObject({ action_type: 'mcp.rpc.tasks_cancel', note: 'system' })
+  })
+
+  it.each([
+    ['jobs/T1', 'jobs/T1'],
+    ['a b', 'a b'],
+    ['../x?y#z', '../x?y#z'],
+    ['{id}', '{id}'],
+    ['a"b\\c', 'a"b\\c'],
+    ['é😀', 'é😀'],
+    ['\u001b[31m\n', '\ufffd[31m\ufffd'],
+    ['x'.repeat(256), 'x'.repeat(256)],
+  ])('is cancelled with the id that the server chose: %j', async (taskId, shown) => {
+    const { world, stop, settled } = await started(taskOf(taskId))
+    world.upstream.answerWith(result({ taskId, status: 'cancelled' }))
+    stop()
+    expect((await settled()).results).toMatchObject([{ id: shown, outcome: 'cancelled' }])
+    expect(JSON.parse(world.upstream.seen.at(-1)?.body.toString() ?? '')).toEqual({
+      ...{ jsonrpc: '2.0', id: `cancel-${taskId}`, method: 'tasks/cancel', params: { taskId } },
+    })
+  })
+
+  it('is no longer known by such an id once it ended', async () => {
+    const { world } = await started(taskOf('jobs/T1'))
+    world.upstream.answerWith(result({ taskId: 'jobs/T1', status: 'completed' }))
+    await world.send(sent('tasks/get', { taskId: 'T1' }))
+    expect(world.hostedWork.size).toBe(1)
+    await world.send(sent('tasks/get', { taskId: 'jobs/T1' }))
+    expect(world.hostedWork.size).toBe(0)
+  })
+
+  it.each(['', 'x'.repeat(257)])('is counted without an id that the registry keeps: %j', async (taskId) => {
+    const { world } = await started(taskOf(taskId))
+    expect([world.hostedWork.size, world.hostedWork.unidentifiedCount]).toEqual([0, 1])
+  })
+
+  it.each(['/v1/mcp?profile=x', '/v1/m%63p/?a=%2F&b'])('is cancelled at its address: %s', async (target) => {
+    const { world, stop, settled } = await start({ rules })
+    world.upstream.answerWith(json(STARTED))
+    await world.send({ ...sent('tools/call', CALL), target })
+    world.upstream.answerWith(result({ taskId: 'task-1', status: 'cancelled' }))
+    stop()
+    expect((await settled()).results).toMatchObject([{ outcome: 'cancelled' }])
+    expect(world.upstream.seen.map((seen) => seen.target)).toEqual([target, target])
   })
 
   const PROGRESS = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }
