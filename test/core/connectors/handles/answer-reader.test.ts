@@ -73,6 +73,25 @@ describe('a stream of events', () => {
     for (const size of [1, 3, 1_000]) expect(read(text, [['response', 'id']], true, size)).toEqual(['resp_1'])
   })
 
+  const delta = `data: {"delta":{"text":"${'y'.repeat(100_000)}"}}\n\n`
+  const last = 'data: {"delta":{"container":{"id":"container_1"}}}\n\n'
+  const CONTAINER = [['delta', 'container', 'id']]
+
+  test('has the member of an event behind more than the bound of one event', () => {
+    expect(read(delta.repeat(30) + last, CONTAINER, true, 65_536)).toEqual(['container_1'])
+  })
+
+  test.each([
+    ['one line', (text: string) => `data: {"x":"${text}","delta":{"container":{"id":"late"}}}\n\n`],
+    ['a line that is no data', (text: string) => `: ${text}\ndata: {}\n\n`],
+  ])('is read to a bound within an event, and behind it: %s', (_what, event) => {
+    const long = event('y'.repeat(1024 * 1024))
+    for (const size of [65_536, 5_000_000]) {
+      expect(read(long, CONTAINER, true, size)).toEqual([undefined])
+      expect(read(long + last, CONTAINER, true, size)).toEqual(['container_1'])
+    }
+  })
+
   test('has none in a text that only looks like an event', () => {
     const text =
       'data: {"text":"data: {\\"response\\":{\\"id\\":\\"x\\"}}"}\n\nmetadata: {"response":{"id":"y"}}\n\n'
