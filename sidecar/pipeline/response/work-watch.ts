@@ -106,7 +106,7 @@ class StartWatch implements WorkWatch {
   data(chunk: Uint8Array): void {
     const body = this.#body
     if (body === null) return
-    if (!this.#notes.budget.run('hosted work', () => this.#read(body, chunk))) this.#body = null
+    if (!this.#notes.budget.run('hosted work', chunk, () => this.#read(body, chunk))) this.#body = null
   }
 
   #read(body: MemberReader, chunk: Uint8Array): void {
@@ -178,7 +178,7 @@ class EndWatch implements WorkWatch {
 
   data(chunk: Uint8Array): void {
     const body = this.#body
-    if (body === null || this.#deps.budget.run('hosted work', () => body.push(chunk))) return
+    if (body === null || this.#deps.budget.run('hosted work', chunk, () => body.push(chunk))) return
     // The work counts as not ended, so that a kill switch still cancels it.
     this.#isOk = false
     this.#body = null
