@@ -160,7 +160,7 @@ const ANSWERS: readonly Row[] = [
   ],
   [
     'Ids of handles and hosted work in an answer; the key that names a streamed request',
-    '1 MiB; 256 KiB of a request',
+    '1 MiB, in a stream of each event; 256 KiB of a request',
     '',
     `read as it arrives; ${LIMITS.answerEditMs} ms an answer for all stages`,
     'not read further; the record notes `time budget used up` with the stages',

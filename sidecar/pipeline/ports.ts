@@ -169,11 +169,13 @@ export type HandlePort = {
   ): readonly HandleOwner[] | Promise<readonly HandleOwner[]>
 }
 
+type EndedWork = { readonly kind: string; readonly ids: readonly string[] }
+
 /** Hosted work: work that a provider continues after its response. A kill switch cancels it. */
 export type HostedWorkPort = {
   started(bound: BoundConnector, agent: AgentEntry, work: StartedWork): void
-  /** Reports that the hosted work with one of these ids has ended. */
-  ended(bound: BoundConnector, kind: string, ids: readonly string[]): void
+  /** Reports that the hosted work of the agent with one of these ids has ended. */
+  ended(bound: BoundConnector, agent: AgentEntry, work: EndedWork): void
   /**
    * Reports that work may have started, but that its id is unknown: the response was truncated or has another format.
    */

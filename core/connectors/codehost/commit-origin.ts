@@ -4,6 +4,7 @@ import { type CanonicalRequest, isRefusal } from '../../request/canonical.ts'
 import type { LookUp, LookUpAnswer, LookUpPlace } from '../binding/look-up.ts'
 import type { Classification, ConnectorConfig } from '../connector.ts'
 import { baseOf } from '../domains.ts'
+import { valuesOf } from '../effects/fields/field-rule.ts'
 import { repositoryPath } from './pins.ts'
 
 type Row = Pick<LookUp, 'name' | 'members' | 'keepMs' | 'keptWith'>
@@ -34,23 +35,41 @@ export const COMMIT_LOOK_UPS: readonly string[] = [COMPARISON.name, BRANCHES.nam
 
 const EFFECT: EffectClass = 'code_execution'
 
-/** Actions that create a branch at a commit of the server. */
+/** Actions that move a branch to a commit of the server. */
 const ACTIONS: ReadonlySet<string> = new Set([
   'codehost.branch.create',
+  'codehost.branch.update',
   'codehost.graphql.createLinkedBranch',
 ])
 
 /**
- * Adds `code_execution` as a possible effect class to each action that creates a branch. The commit of the branch may
- * be that of a pull request from a fork (`refs/pull/N/head`). The workflows in such a commit then run in the
- * repository, with its secrets, without a review of the pull request.
+ * Actions that take a branch or a commit of the server, with the parameter that names it. A name of a branch leads to a
+ * commit of the repository itself.
+ */
+const BY_NAME: ReadonlyMap<string, string> = new Map([
+  ['codehost.branch.merge', 'head'],
+  ['codehost.release.create', 'target_commitish'],
+])
+
+/**
+ * Adds `code_execution` as a possible effect class to each action that moves a branch to a commit, merges a commit, or
+ * creates the tag of a release at a commit. A server also accepts the commits of pull requests from forks
+ * (`refs/pull/N/head`). The workflows in such a commit then run in the repository, with its secrets, without a review
+ * of the pull request.
  */
 export function withCommitOrigin(named: Classification): Classification {
   if (isRefusal(named)) return named
-  const add = (action: Action) => (ACTIONS.has(action.type) ? withPossibleExecution(action) : action)
+  const add = (action: Action) => (takesCommit(action) ? withPossibleExecution(action) : action)
   return named.kind === 'candidates'
     ? { ...named, candidates: named.candidates.map(add) }
     : { ...named, actions: named.actions.map(add) }
+}
+
+function takesCommit({ type, parameters }: Action): boolean {
+  const name = BY_NAME.get(type)
+  return name === undefined
+    ? ACTIONS.has(type)
+    : valuesOf(parameters[name]).some((value) => CONTAINED_COMMIT.test(String(value)))
 }
 
 /** Makes `code_execution` the possible effect class of an action. */
@@ -63,7 +82,7 @@ export function withPossibleExecution(action: Action): Action {
  * GraphQL, where the request names the repository by an id.
  */
 export function commitLookUps(action: Action, place: LookUpPlace): readonly LookUp[] {
-  const { sha } = action.parameters
+  const sha = action.parameters[BY_NAME.get(action.type) ?? 'sha']
   if (!isOpen(action) || typeof sha !== 'string' || !COMMIT.test(sha)) return []
   const at = addressOf(place)
   if (at === null) return []
@@ -76,6 +95,8 @@ export function commitLookUps(action: Action, place: LookUpPlace): readonly Look
 }
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i
+/** Also matches spellings for which no look-up is sent, such as `SHA^0`. */
+const CONTAINED_COMMIT = /[0-9a-f]{40}/i
 
 /**
  * Replaces the possible effect class `code_execution` by the results of the look-ups (`answers`). If no response shows

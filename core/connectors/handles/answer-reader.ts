@@ -1,6 +1,9 @@
 import { createMemberReader, type MemberReader } from './member-reader.ts'
 
-/** Maximum number of bytes of a response that are searched for handles. */
+/**
+ * Maximum number of bytes of a response, or of one line of server-sent events, that are searched for handles. A stream
+ * has no other limit, because its last event may contain an id: the time budget of the response ends the search.
+ */
 const MAX_ANSWER_BYTES = 1024 * 1024
 const [LF, CR] = [0x0a, 0x0d]
 const DATA = [...new TextEncoder().encode('data:')]
@@ -9,7 +12,7 @@ type Paths = readonly (readonly string[])[]
 
 /** Creates a reader that finds members in the JSON of a response, or in the JSON of its server-sent events. */
 export function createAnswerReader(paths: Paths, isEvents: boolean): MemberReader {
-  return bounded(isEvents ? new EventReader(paths) : createMemberReader(paths))
+  return isEvents ? new EventReader(paths) : bounded(createMemberReader(paths))
 }
 
 function bounded(reader: MemberReader): MemberReader {
@@ -37,6 +40,8 @@ class EventReader implements MemberReader {
   /** Number of matched bytes of `data:` at the beginning of the current line; -1 if the line begins differently. */
   #matched = 0
   #event: MemberReader | null = null
+  /** Number of bytes of the current line that may still be searched. */
+  #left = 0
 
   constructor(paths: Paths) {
     this.#paths = paths
@@ -63,13 +68,16 @@ class EventReader implements MemberReader {
 
   #match(byte: number): void {
     this.#matched = byte === DATA[this.#matched] ? this.#matched + 1 : -1
-    if (this.#matched === DATA.length) this.#event = createMemberReader(this.#paths)
+    if (this.#matched < DATA.length) return
+    this.#event = createMemberReader(this.#paths)
+    this.#left = MAX_ANSWER_BYTES
   }
 
   #read(line: Uint8Array): boolean {
     const event = this.#event
-    if (event === null) return true
-    const isWanted = event.push(line)
+    if (event === null || this.#left <= 0) return true
+    const isWanted = event.push(line.subarray(0, this.#left))
+    this.#left -= line.length
     if (event.found.size > this.found.size) this.found = event.found
     return isWanted
   }

@@ -6,6 +6,9 @@ export type MemberReader = {
   readonly found: ReadonlyMap<number, string>
 }
 
+/** Last part of a path that finds the name of the first member of an object, whatever the name is. */
+export const ANY_MEMBER = '*'
+
 const MAX_TEXT = 512
 /** Marks a string whose bytes are skipped, because no searched path leads to the string. */
 const UNREAD: number[] = []
@@ -13,8 +16,8 @@ const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /**
- * Creates a reader that finds the first text at each of these member paths, in one pass over well-formed JSON. The
- * result for malformed JSON is unspecified.
+ * Creates a reader that finds the first text at each of these member paths, in one pass over well-formed JSON. A path
+ * may end with `ANY_MEMBER`. The result for malformed JSON is unspecified.
  */
 export function createMemberReader(paths: readonly (readonly string[])[]): MemberReader {
   return new Reader(paths)
@@ -24,6 +27,7 @@ class Reader implements MemberReader {
   readonly found = new Map<number, string>()
   readonly #paths: readonly (readonly string[])[]
   readonly #depth: number
+  readonly #hasAny: boolean
   /** One entry for each open object (true) or list (false), from the root inwards. */
   readonly #isObject: boolean[] = []
   /** Key of the current member, by depth. */
@@ -36,6 +40,7 @@ class Reader implements MemberReader {
   constructor(paths: readonly (readonly string[])[]) {
     this.#paths = paths
     this.#depth = Math.max(...paths.map(({ length }) => length))
+    this.#hasAny = paths.some((path) => path.at(-1) === ANY_MEMBER)
   }
 
   push(bytes: Uint8Array): boolean {
@@ -93,7 +98,7 @@ class Reader implements MemberReader {
     if (this.#isKey) {
       this.#keys.length = depth
       this.#keys[depth - 1] = text ?? ''
-      return
+      if (!this.#hasAny) return
     }
     const at = this.#paths.findIndex(
       (path, index) => path.length === depth && !this.found.has(index) && this.#isAt(path),
@@ -101,8 +106,15 @@ class Reader implements MemberReader {
     if (at !== -1 && text !== null) this.found.set(at, text)
   }
 
+  /** Reports whether the path leads to the current text: a value, or a name if the path ends with `ANY_MEMBER`. */
   #isAt(path: readonly string[]): boolean {
-    return path.every((key, at) => this.#isObject[at] === true && this.#keys[at] === key)
+    const isAny = path.at(-1) === ANY_MEMBER
+    const names = isAny ? path.slice(0, -1) : path
+    return (
+      isAny === this.#isKey &&
+      this.#isObject[path.length - 1] === true &&
+      names.every((key, at) => this.#isObject[at] === true && this.#keys[at] === key)
+    )
   }
 }
 

@@ -8,7 +8,7 @@ export type StartedWork = {
   readonly kind: WorkKind
   readonly ids: Readonly<Record<string, string>>
   /** Address of the request that started the work. */
-  readonly at: Pick<CanonicalRequest, 'scheme' | 'host' | 'port' | 'segments'>
+  readonly at: Pick<CanonicalRequest, 'scheme' | 'host' | 'port' | 'segments' | 'rawTarget'>
   readonly headers: RawHeaders
   /** Member of a 2xx response that means a failure (see `WorkTable.errorMember`). */
   readonly errorMember: string | null
@@ -27,10 +27,12 @@ export type CancelRequest = {
  */
 const MAX_HEADER = 1_024
 /**
- * Matches valid ids, which need no escapes in a path or in JSON. Work with other ids cannot be cancelled and is not
- * tracked.
+ * Matches ids that need no escapes in a path. Work with other ids cannot be cancelled and is not tracked, unless the
+ * ids are opaque.
  */
 const ID = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,255}$/
+/** Matches opaque ids, which the cancelling request contains as JSON texts only. */
+const OPAQUE_ID = /^[^]{1,256}$/
 
 /**
  * Returns the work that a request with these actions starts at the provider; null if the provider does nothing after
@@ -46,15 +48,19 @@ export function startOf(work: HostedWork, actions: readonly Action[]): WorkStart
   return null
 }
 
-/** Returns the work with its ids from the response; null if an id is missing or does not match `ID`. */
+/** Returns the work with its ids from the response; null if an id is missing or invalid. */
 export function startedWork(
   work: HostedWork,
   { kind, ids: places }: WorkStart,
   given: { readonly request: CanonicalRequest; readonly texts: readonly (string | undefined)[] },
 ): StartedWork | null {
-  const { scheme, host, port, segments, rawHeaders } = given.request
-  const ids = places.map(({ name }, at) => [name, lastSegment(given.texts[at] ?? '')] as const)
-  if (ids.some(([, id]) => !ID.test(id))) return null
+  const { scheme, host, port, segments, rawTarget, rawHeaders } = given.request
+  const isOpaque = kind.cancel?.anchors.length === 0
+  const ids = places.map(({ name }, at) => {
+    const text = given.texts[at] ?? ''
+    return [name, isOpaque ? text : lastSegment(text)] as const
+  })
+  if (ids.some(([, id]) => !(isOpaque ? OPAQUE_ID : ID).test(id))) return null
   const headers = work.headers.flatMap((name) => {
     const value = headerValue(rawHeaders, name)
     return value === undefined || value.length > MAX_HEADER ? [] : [name, value]
@@ -62,7 +68,7 @@ export function startedWork(
   return {
     kind,
     ids: Object.fromEntries(ids),
-    at: { scheme, host, port, segments },
+    at: { scheme, host, port, segments, rawTarget },
     headers,
     errorMember: work.errorMember,
   }
@@ -75,30 +81,37 @@ export function startedWork(
 export function cancelRequest({ kind, ids, at, headers }: StartedWork): CancelRequest | null {
   const { cancel } = kind
   if (cancel === null) return null
-  const path = pathOf(cancel, at.segments, ids)
-  if (path === null) return null
-  const body = cancel.body === undefined ? undefined : filled(JSON.stringify(cancel.body), ids)
+  const target = targetOf(cancel, at, ids)
+  if (target === null) return null
+  const body = cancel.body === undefined ? undefined : filledJson(cancel.body, ids)
   return {
     method: cancel.method,
-    target: path,
+    target,
     headers: body === undefined ? headers : [...headers, 'content-type', 'application/json'],
     body,
   }
 }
 
-function pathOf(
+function targetOf(
   { anchors, path }: CancelOperation,
-  segments: readonly string[],
+  { segments, rawTarget }: StartedWork['at'],
   ids: StartedWork['ids'],
 ): string | null {
-  if (anchors.length === 0) return `/${segments.map(encodeURIComponent).join('/')}`
+  if (anchors.length === 0) return rawTarget
   const anchor = segments.findIndex((segment) => anchors.includes(segment))
   if (anchor === -1) return null
   const before = segments.slice(0, anchor).map(encodeURIComponent)
   return `/${[...before, filled(path, ids)].join('/')}`
 }
 
-/** Replaces each `{name}` in a path or body template by the id of this name. Ids need no escapes (see `ID`). */
+/** Returns the JSON of a body template, with ids in the place of `{name}` in its texts. */
+function filledJson(template: object, ids: StartedWork['ids']): string {
+  return JSON.stringify(template, (_key, value: unknown) =>
+    typeof value === 'string' ? filled(value, ids) : value,
+  )
+}
+
+/** Replaces each `{name}` in a text by the id of this name. Ids in paths need no escapes (see `ID`). */
 function filled(template: string, ids: StartedWork['ids']): string {
   return template.replaceAll(/\{([a-z_]+)\}/g, (_braces, name: string) => ids[name] ?? '')
 }

@@ -35,7 +35,10 @@ export type WorkTable = {
   readonly errorMember?: string
 }
 
-/** Without `anchors`, the cancelling request has the path of the starting request. */
+/**
+ * Without `anchors`, the cancelling request has the target of the starting request, query included, and contains the
+ * ids in its body only. Such ids are opaque: every character is allowed.
+ */
 export type CancelOperation = {
   readonly method: string
   readonly anchors: readonly string[]
@@ -61,7 +64,13 @@ export type IdPlace =
   | { readonly kind: 'member'; readonly path: readonly string[] }
   | { readonly kind: 'header' | 'segment'; readonly name: string }
 
-export type WorkEnd = { readonly kind: string; readonly states: readonly string[] | null }
+export type WorkEnd = {
+  readonly kind: string
+  /** States of the work in the response that mean the end; null if the response has no state. */
+  readonly states: readonly string[] | null
+  /** Member that the response must have, apart from a state. Without it and `states`, any 2xx response means the end. */
+  readonly member?: readonly string[]
+}
 
 export type HostedWork = {
   /** Operations that start work, by action type. */

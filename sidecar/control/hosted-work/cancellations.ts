@@ -185,7 +185,8 @@ class Registry {
   #note(known: KnownWork, scope: string, outcome: Outcome): void {
     const { agent, connector, key, work } = known
     const about = { agent: agent.name, connector: connector.name, kind: work.kind.kind }
-    const result = { ...about, id: work.ids['id'] ?? '', scope, at: isoNow(this.#deps.clock), ...outcome }
+    const id = shownId(work.ids['id'] ?? '')
+    const result = { ...about, id, scope, at: isoNow(this.#deps.clock), ...outcome }
     this.#results.set(key, { known, result })
     if (this.#results.size > MAX_KEPT) this.#discardOldest()
     this.#begun.delete(key)
@@ -218,6 +219,11 @@ function whyLeft({ work: { kind } }: KnownWork, mayCancelBatches: boolean): stri
     return `The provider documents no operation that stops a ${textOf(kind.kind)} and keeps its data.`
   if (!kind.isBatch || mayCancelBatches) return null
   return 'Batches are cancelled only if killSwitch.cancelBatches of the Gateway is true.'
+}
+
+/** Returns an id without control and format characters. A server may choose any id; users read it in terminals. */
+function shownId(id: string): string {
+  return id.replaceAll(/\p{C}/gu, '\ufffd')
 }
 
 function textOf(kind: string): string {

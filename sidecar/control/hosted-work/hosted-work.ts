@@ -57,7 +57,7 @@ export function createHostedWork(limits: HostedWorkLimits = LIMITS): HostedWork 
 
   return {
     started({ entry, connector: { name: type } }, agent, work) {
-      const key = keyOf(entry.id, work.kind.kind, work.ids['id'] ?? '')
+      const key = keyOf(entry, agent, { kind: work.kind.kind, id: work.ids['id'] ?? '' })
       remove(key)
       const own = byAgent.get(agent.id)
       if (own !== undefined && own.size >= limits.ofAgent) dropOldestOf(own)
@@ -67,8 +67,8 @@ export function createHostedWork(limits: HostedWorkLimits = LIMITS): HostedWork 
       agentOf.set(key, agent.id)
       known.set(key, { key, agent, connector: { id: entry.id, type, name: entry.name }, work })
     },
-    ended({ entry }, kind, ids) {
-      for (const id of ids) remove(keyOf(entry.id, kind, id))
+    ended({ entry }, agent, { kind, ids }) {
+      for (const id of ids) remove(keyOf(entry, agent, { kind, id }))
     },
     unidentified() {
       unidentifiedCount += 1
@@ -89,8 +89,13 @@ export function createHostedWork(limits: HostedWorkLimits = LIMITS): HostedWork 
   }
 }
 
-function keyOf(connectorId: string, kind: string, id: string): string {
-  return `${connectorId}\n${kind}\n${id}`
+/** Returns the key of the work. It contains the agent, so that no agent ends or takes over the work of another one. */
+function keyOf(
+  connector: { readonly id: string },
+  agent: AgentEntry,
+  { kind, id }: { readonly kind: string; readonly id: string },
+): string {
+  return `${connector.id}\n${agent.id}\n${kind}\n${id}`
 }
 
 function largest<T>(maps: ReadonlyMap<string, ReadonlyMap<string, T>>): ReadonlyMap<string, T> | undefined {

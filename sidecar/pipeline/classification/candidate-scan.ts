@@ -62,7 +62,7 @@ class CandidateScan implements ResponseStage {
   }
 
   sent(chunk: Buffer): void {
-    this.#isCut ||= !this.#budget.run('candidates', () => this.#read(chunk))
+    this.#isCut ||= !this.#budget.run('candidates', chunk, () => this.#read(chunk))
   }
 
   #read(chunk: Buffer): void {

@@ -80,7 +80,7 @@ class HandleWatch implements ResponseStage {
 
   data(chunk: Uint8Array): void {
     if (this.#readers.length === 0) return
-    if (!this.#deps.budget.run('handles', () => this.#read(chunk))) this.#readers = []
+    if (!this.#deps.budget.run('handles', chunk, () => this.#read(chunk))) this.#readers = []
   }
 
   #read(chunk: Uint8Array): void {

@@ -26,7 +26,7 @@ export function workWatchOf(exchange: Journaled, port: HostedWorkPort, clock: Bu
       request,
       budget: answerBudgetOf(exchange, clock),
       isStarted: (started) => port.started(connector, agent, started),
-      isEnded: (ids) => port.ended(connector, start.kind.kind, ids),
+      isEnded: (ids) => port.ended(connector, agent, { kind: start.kind.kind, ids }),
       isUnidentified: port.unidentified,
     })
   }
@@ -35,7 +35,8 @@ export function workWatchOf(exchange: Journaled, port: HostedWorkPort, clock: Bu
     if (end === undefined) continue
     const ids = [...request.segments.map(withoutVerb), ...textsOf(action.parameters)]
     const budget = answerBudgetOf(exchange, clock)
-    return new EndWatch(end, work, { budget, isEnded: () => port.ended(connector, end.kind, ids) })
+    const isEnded = () => port.ended(connector, agent, { kind: end.kind, ids })
+    return new EndWatch(end, work, { budget, isEnded })
   }
   return null
 }
@@ -105,7 +106,7 @@ class StartWatch implements WorkWatch {
   data(chunk: Uint8Array): void {
     const body = this.#body
     if (body === null) return
-    if (!this.#notes.budget.run('hosted work', () => this.#read(body, chunk))) this.#body = null
+    if (!this.#notes.budget.run('hosted work', chunk, () => this.#read(body, chunk))) this.#body = null
   }
 
   #read(body: MemberReader, chunk: Uint8Array): void {
@@ -153,37 +154,42 @@ type EndDeps = { readonly budget: AnswerBudget; readonly isEnded: () => void }
 class EndWatch implements WorkWatch {
   readonly readsBody = true
   readonly #end: WorkEnd
-  /** Member of the response that shows the result: the state of the work, or a failure. Null if there is none. */
-  readonly #member: readonly string[] | null
+  /** Member of the response that shows the end: the state of the work, or its result. Null if there is none. */
+  readonly #shown: readonly string[] | null
+  /** Member of the response that means a failure. Null if there is none. */
+  readonly #error: readonly string[] | null
   readonly #deps: EndDeps
   #body: MemberReader | null = null
   #isOk = false
 
   constructor(end: WorkEnd, { errorMember, statusPath = ['status'] }: HostedWork, deps: EndDeps) {
     this.#end = end
-    this.#member = end.states === null ? (errorMember?.split('.') ?? null) : statusPath
+    this.#shown = end.states === null ? (end.member ?? null) : statusPath
+    this.#error = end.states === null ? (errorMember?.split('.') ?? null) : null
     this.#deps = deps
   }
 
   head(status: number, headers: RawHeaders): void {
-    this.#isOk = isSuccess(status)
-    if (this.#isOk && this.#member !== null)
-      this.#body = createAnswerReader([this.#member], isEvents(headers))
+    // 202 means that the server has not done yet what the response would show.
+    this.#isOk = isSuccess(status) && !(status === 202 && this.#shown !== null)
+    const paths = [this.#shown, this.#error].filter((path) => path !== null)
+    if (this.#isOk && paths.length > 0) this.#body = createAnswerReader(paths, isEvents(headers))
   }
 
   data(chunk: Uint8Array): void {
     const body = this.#body
-    if (body === null || this.#deps.budget.run('hosted work', () => body.push(chunk))) return
+    if (body === null || this.#deps.budget.run('hosted work', chunk, () => body.push(chunk))) return
     // The work counts as not ended, so that a kill switch still cancels it.
     this.#isOk = false
     this.#body = null
   }
 
   end(): void {
-    const text = this.#body?.found.get(0)
-    const { states } = this.#end
-    const isEnded = states === null ? text === undefined : text !== undefined && states.includes(text)
-    if (this.#isOk && isEnded) this.#deps.isEnded()
+    const found = this.#body?.found
+    const text = this.#shown === null ? '' : found?.get(0)
+    const isFailed = this.#error !== null && found?.has(this.#shown === null ? 0 : 1) === true
+    const isShown = text !== undefined && (this.#end.states?.includes(text) ?? true)
+    if (this.#isOk && isShown && !isFailed) this.#deps.isEnded()
   }
 
   over(): void {}

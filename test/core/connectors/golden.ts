@@ -46,6 +46,8 @@ export type GoldenCase = {
       readonly effect: string
       readonly effects?: readonly string[]
     }>
+    /** Effect classes of the first of `actions` for which the gateway has no look-up. */
+    readonly unanswered?: readonly string[]
     readonly candidates?: readonly string[]
     /** What it does besides where a look-up says so. */
     readonly possible?: readonly string[]

@@ -104,7 +104,7 @@ describe('the registry keeps a limited number', () => {
       work.started(bound, agent, {
         kind: { kind: 'response', cancel: null, isBatch: false },
         ...{ ids: { id }, headers: [], errorMember: null },
-        at: { scheme: 'https', host: 'h', port: 443, segments: [] },
+        at: { scheme: 'https', host: 'h', port: 443, segments: [], rawTarget: '/' },
       })
     for (const id of ['1', '2', '3']) started(a, id)
     expect([...work.all()].map((known) => known.work.ids['id'])).toEqual(['2', '3'])

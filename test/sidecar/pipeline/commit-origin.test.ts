@@ -125,6 +125,67 @@ describe('a push that sends no objects', () => {
   })
 })
 
+const write = (method: string, target: string, body: object): TestExchangeInput => ({
+  ...{ method, target: `/repos/acme/site/${target}`, headers: JSON_BODY },
+  body: JSON.stringify(body),
+})
+/** Writes beside a new branch that take a commit of the server, by the name of the action. */
+const WRITES: Readonly<Record<string, (sha: unknown) => TestExchangeInput>> = {
+  'branch.update': (sha) => write('PATCH', 'git/refs/heads/x', { sha }),
+  'branch.merge': (sha) => write('POST', 'merges', { base: 'main', head: sha }),
+  'release.create': (sha) => write('POST', 'releases', { tag_name: 'v1', target_commitish: sha }),
+}
+const DENIES_CODE: Rules = {
+  permissions: [['codehost.*', 'allow']],
+  policies: [
+    {
+      document: {
+        rules: [{ name: 'r', conditions: ['"code_execution" in action.effects'], decision: 'deny' }],
+      },
+    },
+  ],
+}
+
+describe.each(Object.entries(WRITES))('%s under a rule about code_execution', (name, request) => {
+  it.each([
+    ['a commit of the default branch', MERGED, 200],
+    ['the head of another branch', HEAD, 200],
+    ['a commit of a pull request from a fork', OF_FORK, 403],
+    ['a commit that the provider does not show', GONE, 403],
+    ['a commit that is written otherwise', ` ${OF_FORK.toUpperCase()}^0`, 403],
+    ['two commits', [TIP, OF_FORK], 403],
+  ])('at %s', async (_what, sha, status) => {
+    const world = await startAt(DENIES_CODE)
+    expect((await world.send(request(sha))).reply.status).toBe(status)
+    expect(world.upstream.seen).toHaveLength(status === 200 ? 1 : 0)
+    expect(world.records).toHaveLength(1)
+    expect(world.records[0]?.action_type).toBe(`codehost.${name}`)
+    expect(world.records[0]?.effects?.includes('code_execution') === true).toBe(status === 403)
+  })
+})
+
+it.each(['branch.merge', 'release.create'])('%s of a branch needs no look-up', async (name) => {
+  const world = await startAt(DENIES_CODE)
+  const request = WRITES[name]?.('feature')
+  if (request === undefined) throw new Error(name)
+  expect((await world.send(request)).reply.status).toBe(200)
+  expect(asked(world)).toEqual([])
+})
+
+it.each([
+  `updateRef(input: {refId: "R_1", oid: "${OF_FORK}"})`,
+  `updateRefs(input: {repositoryId: "R_1", refUpdates: [{name: "refs/heads/x", afterOid: "${OF_FORK}"}]})`,
+  `updateRefs(input: {repositoryId: "R_1", refUpdates: [{name: "refs/heads/x", beforeOid: "${TIP}", afterOid: "${OF_FORK}"}]})`,
+  `mergeBranch(input: {repositoryId: "R_1", base: "main", head: "${OF_FORK}"})`,
+])('has the class over GraphQL: %s', async (text) => {
+  const world = await startAt(DENIES_CODE)
+  const body = JSON.stringify({ query: `mutation { ${text} { clientMutationId } }` })
+  const { reply } = await world.send({ method: 'POST', target: '/graphql', headers: JSON_BODY, body })
+  expect(reply.status).toBe(403)
+  expect(world.upstream.seen).toEqual([])
+  expect(world.records[0]?.effects).toContain('code_execution')
+})
+
 it('sends no look-up where no rule reads effect classes', async () => {
   const world = await startAt({ permissions: [['codehost.*', 'allow']] })
   expect((await world.send(branch(OF_FORK))).reply.status).toBe(200)

@@ -17,6 +17,8 @@ export function listedActions(parameters: unknown): readonly Listed[] {
 }
 
 /** Returns the actions of a case with several ones, as a card and audit details list them. */
-export function expectedActions({ expect: { actions = [], details = [] } }: GoldenCase): readonly unknown[] {
-  return actions.map((type, at) => ({ type, ...details[at] }))
+export function expectedActions({ expect: one }: GoldenCase): readonly unknown[] {
+  const { actions = [], details = [], unanswered } = one
+  const ofFirst = unanswered === undefined ? {} : { effects: unanswered }
+  return actions.map((type, at) => ({ type, ...details[at], ...(at === 0 ? ofFirst : {}) }))
 }

@@ -1,7 +1,7 @@
 import type { Action, Parameters } from '../../../action/action.ts'
 import { fold, matchesPattern, parsePattern } from '../../../action/pattern.ts'
 import { isRecord } from '../../fields/fields.ts'
-import { MESSAGES, STREAMS, TEXTS, textOf } from './chat.ts'
+import { MENTIONING, MENTIONING_TEXTS, textOf } from './chat.ts'
 import { type FieldRule, valuesOf } from './field-rule.ts'
 
 /**
@@ -106,15 +106,16 @@ function rulesBy({ isAccount, isLabel, isCalledIn }: Matchers): readonly FieldRu
 }
 
 /**
- * Returns the rule for chat messages. No account of a chat is known to be an agent, because ids of apps and of users
- * have the same form.
+ * Returns the rule for chat messages and comments of uploads. No account of a chat is known to be an agent, because ids
+ * of apps and of users have the same form.
  */
 function chatRule(isCalledIn: Matchers['isCalledIn']): FieldRule {
   return {
-    actions: [...MESSAGES, ...STREAMS],
+    actions: MENTIONING,
     effects: ['delegate'],
     reason: 'The text mentions an agent (`<@U0AGENT>`).',
-    applies: (parameters) => TEXTS.some((name) => isCalledIn(withPlainMentions(textOf(parameters[name])))),
+    applies: (parameters) =>
+      MENTIONING_TEXTS.some((name) => isCalledIn(withPlainMentions(textOf(parameters[name])))),
   }
 }
 

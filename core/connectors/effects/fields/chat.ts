@@ -1,10 +1,10 @@
 import { type FieldRule, has, valuesOf } from './field-rule.ts'
 
-export const MESSAGES = [
+const MESSAGES = [
   ...['message.post', 'message.post_ephemeral', 'message.post_me', 'message.schedule', 'message.update'],
   'message.unfurl',
 ]
-export const STREAMS = ['message.start_stream', 'message.append_stream', 'message.stop_stream']
+const STREAMS = ['message.start_stream', 'message.append_stream', 'message.stop_stream']
 /** Actions that send content to the members of a channel. */
 export const CHANNEL_WRITES = [
   ...MESSAGES,
@@ -19,7 +19,10 @@ const BARE_LINK = /[a-z0-9-]\.[a-z]{2}/i
 const FETCHED =
   /(image_url|thumb_url|video_url|author_icon|footer_icon|icon_url|iconUrl|thumbnail_url|avatar_url)\b/
 
-export const TEXTS = ['text', 'markdown_text', 'blocks', 'attachments', 'chunks'] as const
+const TEXTS = ['text', 'markdown_text', 'blocks', 'attachments', 'chunks'] as const
+/** Actions with a text whose mentions notify the mentioned users, and the parameters with such a text. */
+export const MENTIONING = [...MESSAGES, ...STREAMS, 'file.upload']
+export const MENTIONING_TEXTS = [...TEXTS, 'initial_comment', 'unfurls', 'user_auth_blocks']
 /** Parameters with a layout that may contain images. */
 const LAYOUTS = [
   ...['blocks', 'attachments', 'unfurls', 'user_auth_blocks', 'chunks', 'view', 'message', 'users'],
@@ -94,9 +97,10 @@ export const CHAT_FIELDS: readonly FieldRule[] = [
     applies: () => false,
   },
   {
-    actions: [...MESSAGES, ...STREAMS],
+    actions: MENTIONING,
     effects: ['delegate'],
-    reason: 'The text mentions a user or a user group of `agentTriggers.mentions` of the Connector.',
+    reason:
+      'The text of a message, of an unfurled link (`unfurls`, `user_auth_blocks`) or of the comment of an upload (`initial_comment`, `blocks`) mentions a user or a user group of `agentTriggers.mentions` of the Connector.',
     // `agent-triggers.ts` applies the patterns of the Connector; by default, no account is known to be an agent.
     applies: () => false,
   },

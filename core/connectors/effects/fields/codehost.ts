@@ -37,10 +37,13 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
     applies: ({ fileChanges }) => changedPaths(fileChanges).some(isWorkflow),
   },
   {
-    actions: ['branch.create', 'git.push', 'git.force_push', 'graphql.createLinkedBranch'],
+    actions: [
+      ...['branch.create', 'branch.update', 'branch.merge', 'release.create'],
+      ...['git.push', 'git.force_push', 'graphql.createLinkedBranch'],
+    ],
     effects: ['code_execution'],
     reason:
-      'The commit was on the server before, and no look-up has shown that it is on a branch of the repository (`sha`, `oid`): it may come from a fork.',
+      'The commit was on the server before, and no look-up has shown that it is on a branch of the repository (`sha`, `oid`; `head` and `target_commitish` with a full id): it may come from a fork.',
     // The look-up of `commit-origin.ts` decides whether the class applies; no parameter determines it.
     applies: () => false,
   },

@@ -4,7 +4,7 @@ import { AnswerBudget } from '../../../../sidecar/pipeline/response/answer-budge
 import type { Answer } from '../../../support/recorder.ts'
 import { JSON_BODY, start } from '../pipeline-world.ts'
 
-const ANSWER = ['{"object":"batch",', '"errors":null,', '"id":"batch_1"}']
+const ANSWER = ['{"object":"batch",', `"errors":null,${' '.repeat(900 * 1024)}`, '"id":"batch_1"}']
 
 /** Sends the parts of the answer as chunks of their own. */
 const inParts: Answer = async (_request, response) => {
@@ -57,12 +57,27 @@ describe('the stages of a response', () => {
       steps.push(name)
       nowMs += ms
     }
-    expect(budget.run('handles', step('first', LIMITS.answerEditMs - 1))).toBe(true)
-    expect(budget.run('hosted work', step('second', 1))).toBe(true)
+    const chunk = new Uint8Array(LIMITS.answerEditMs * 16_384)
+    expect(budget.run('handles', chunk, step('first', LIMITS.answerEditMs - 1))).toBe(true)
+    expect(budget.run('hosted work', chunk, step('second', 1))).toBe(true)
     expect(budget.stopped).toEqual([])
-    expect(budget.run('handles', step('third', 0))).toBe(false)
-    expect(budget.run('candidates', step('fourth', 0))).toBe(false)
+    expect(budget.run('handles', chunk, step('third', 0))).toBe(false)
+    expect(budget.run('candidates', chunk, step('fourth', 0))).toBe(false)
     expect(steps).toEqual(['first', 'second'])
     expect(budget.stopped).toEqual(['handles', 'candidates'])
+  })
+
+  it.each([
+    ['a small chunk', 1, 5],
+    ['a chunk of 16 KiB', 16_384, 5],
+    ['a chunk of 64 KiB', 65_536, 20],
+  ])('count a pause of the process as little time: %s', (_what, length, countedMs) => {
+    let nowMs = 0
+    const budget = new AnswerBudget(() => nowMs)
+    const pause = (ms: number) => budget.run('handles', new Uint8Array(length), () => (nowMs += ms))
+    pause(90_000)
+    expect(budget.leftMs).toBe(LIMITS.answerEditMs - countedMs)
+    pause(2)
+    expect(budget.leftMs).toBe(LIMITS.answerEditMs - countedMs - 2)
   })
 })
