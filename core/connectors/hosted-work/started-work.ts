@@ -32,7 +32,7 @@ const MAX_HEADER = 1_024
  */
 const ID = /^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,255}$/
 /** Matches opaque ids, which the cancelling request contains as JSON texts only. */
-const OPAQUE_ID = /^[^]{1,256}$/
+const OPAQUE_ID = /^.{1,256}$/s
 
 /**
  * Returns the work that a request with these actions starts at the provider; null if the provider does nothing after

@@ -20,7 +20,11 @@ const HEADERS = [
   ...['Mcp-Session-Id', 's1', 'MCP-Protocol-Version', '2025-11-25'],
 ]
 
-const sent = (method: string, params: object, { agent = 'a', id = 7 as number | null } = {}): TestExchangeInput => ({
+const sent = (
+  method: string,
+  params: object,
+  { agent = 'a', id = 7 as number | null } = {},
+): TestExchangeInput => ({
   ...{ method: 'POST', host: 'mcp.example', target: '/v1/mcp', headers: HEADERS },
   credentials: { kind: 'port', agent },
   body: JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), method, params }),

@@ -24,7 +24,7 @@ describe('what cannot be cancelled is listed', () => {
   it('a session without an operation that stops it', async () => {
     const { world, stop, settled } = await start()
     const endless: WorkKind = { kind: 'endless_session', cancel: null, isBatch: false }
-    const at = { scheme: 'https', host: HOSTS.a, port: 443, segments: ['v1'] } as const
+    const at = { scheme: 'https', host: HOSTS.a, port: 443, segments: ['v1'], rawTarget: '/v1' } as const
     const work = { kind: endless, ids: { id: 'sess_1' }, at, headers: [], errorMember: null }
     const bound = { entry: { id: 'conn_1', name: 'openai' }, connector: { name: 'llm_a' } }
     world.hostedWork.started(bound as never, { id: 'agent_a', name: 'a' } as never, work)

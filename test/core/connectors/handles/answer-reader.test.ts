@@ -43,7 +43,8 @@ describe('an answer', () => {
     ['{"x":{"result":{"a":1}}}', undefined],
     ['[{"result":{"a":1}}]', undefined],
   ])('has any member of an object: %s', (text, wanted) => {
-    for (const size of [1, 3, 1_000]) expect(read(text, [['result', ANY_MEMBER]], false, size)).toEqual([wanted])
+    for (const size of [1, 3, 1_000])
+      expect(read(text, [['result', ANY_MEMBER]], false, size)).toEqual([wanted])
   })
 
   test('is read as JSON.parse reads it', () => {
