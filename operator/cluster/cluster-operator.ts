@@ -136,11 +136,23 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   // Only the admission of pods needs the objects of agent-sandbox.
   if (openAdmission !== null) {
     sandboxes = startSandboxes({
-      ...{ client, log, metrics, timing: timing.watch, onSandbox: podReports.sandboxChanged },
+      client,
+      log,
+      metrics,
+      timing: timing.watch,
+      onSandbox: podReports.sandboxChanged,
       onTemplate: () => getAdmission()?.templatesChanged?.(),
     })
     admission = await openAdmission({
-      ...{ client, config, log, instance, caches, namespaces, pods, podIndex, sandboxes },
+      client,
+      config,
+      log,
+      instance,
+      caches,
+      namespaces,
+      pods,
+      podIndex,
+      sandboxes,
       isLeader: election.isLeader,
       onBypassing: leader.gatewaysChanged,
       onIsolation: leader.gatewaysChanged,

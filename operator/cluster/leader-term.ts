@@ -32,8 +32,11 @@ export type Term = {
 }
 
 const TIMING: LeaderTiming = {
-  ...{ sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000 },
-  ...{ countsMs: 10_000, grantsMs: 5_000 },
+  sweepMs: 60_000,
+  secretsMs: 3_000,
+  stateMs: 1_000,
+  countsMs: 10_000,
+  grantsMs: 5_000,
 }
 /**
  * Number of objects that are reconciled at a time, which bounds the objects of one change set. Status writes have a
@@ -62,7 +65,12 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
   })
   const pollMs = timing.secretsMs
   const secrets = createConnectorSecrets({
-    ...{ client: deps.client, caches, enqueue, signal, log, pollMs },
+    client: deps.client,
+    caches,
+    enqueue,
+    signal,
+    log,
+    pollMs,
     onForbidden: (connector) =>
       void events.record(
         { ...connector, apiVersion: API_VERSION, kind: 'Connector' },
@@ -85,7 +93,10 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     floorRules: deps.floorRules,
     push: createPush(controlPlane, pushed, signal),
     statuses: createStatusWriter({
-      ...{ client, log, onWrite: metrics.statusWritten, countsMs: timing.countsMs },
+      client,
+      log,
+      onWrite: metrics.statusWritten,
+      countsMs: timing.countsMs,
       onUndeclared: enqueueAll,
     }),
     onResult: (key: string, result: 'ok' | 'failed') => metrics.reconciled(splitQueueKey(key).kind, result),

@@ -46,7 +46,14 @@ export function admissionComponent(
     const gateways = () => caches.Gateway.list().map((each) => injectGateway(each, floorRules))
     const recorder = createEventRecorder({ client, log, instance })
     const watchdog = startPodWatchdog({
-      ...{ client, log, recorder, namespaces, ownNamespace, config, sandboxes: deps.sandboxes, ...timing },
+      client,
+      log,
+      recorder,
+      namespaces,
+      ownNamespace,
+      config,
+      sandboxes: deps.sandboxes,
+      ...timing,
       onChange: deps.onBypassing,
     })
     const onChange = () => maintenance.soon()
@@ -54,16 +61,26 @@ export function admissionComponent(
     const networkPolicies = openNetworkPolicies(config, deps, { dns, gateways, onChange })
     const isolationOf = isolation(config, networkPolicies)
     const maintenance = createMaintenance(config, deps, {
-      ...{ dns, gateways, address, networkPolicies, runtimes },
+      dns,
+      gateways,
+      address,
+      networkPolicies,
+      runtimes,
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
     const injector = await openInjector({
-      ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
+      client,
+      log,
+      recorder,
+      ownNamespace,
+      host: config.host,
+      port: config.port,
       gateways: lookup(deps, gateways),
       namespaceLabels: namespaces.labelsOf,
       agentElsewhere: deps.podIndex.agentElsewhere,
       sandboxes: deps.sandboxes,
-      ...{ runtimes, isolationOf },
+      runtimes,
+      isolationOf,
       settings: settingsOf(config, deps, { dns, address: maintenance.acceptedAddress }),
       floorRules,
       operatorUser: operatorUser(config, ownNamespace),
@@ -76,7 +93,9 @@ export function admissionComponent(
       ...endpointOf(config, ownNamespace),
     })
     const restoration = startGuardRestoration({
-      ...{ client, log, recorder },
+      client,
+      log,
+      recorder,
       restorers: { ...maintenance.restorers, webhook: injector.restore },
     })
     return {
@@ -185,7 +204,8 @@ function settingsOf(
   { dns, address }: { readonly dns: InjectOptions['dns']; readonly address: () => string | null },
 ) {
   return {
-    ...{ dns, images: injection.images },
+    dns,
+    images: injection.images,
     get controlPlane() {
       return {
         url: injection.controlPlaneUrl ?? config.controlPlaneUrl,

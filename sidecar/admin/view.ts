@@ -92,7 +92,10 @@ export function createView(deps: ViewDeps): GatewayView {
       lease: deps.control().leaseStep(),
       kill_switches: kill.effective(),
       journal: {
-        ...{ state: journal.state, pending: journal.pending, bytes: journal.bytes, lost: journal.lost },
+        state: journal.state,
+        pending: journal.pending,
+        bytes: journal.bytes,
+        lost: journal.lost,
         deferred_batches: deps.deferrals(),
         audit: snapshot()?.gateway.audit ?? null,
         problem: journal.state === 'ok' ? null : journal.problem,
@@ -136,8 +139,11 @@ function stateGauges(deps: ViewDeps): Pick<Gauges, 'journal' | 'configuration' |
   const certificate = deps.certificate()
   return {
     journal: {
-      ...{ state: journal.state, bytes: journal.bytes, limitBytes: deps.journalMaxBytes },
-      ...{ pending: journal.pending, lost: journal.lost },
+      state: journal.state,
+      bytes: journal.bytes,
+      limitBytes: deps.journalMaxBytes,
+      pending: journal.pending,
+      lost: journal.lost,
     },
     configuration: {
       version: snapshots.current()?.version ?? null,

@@ -84,7 +84,11 @@ const FAILURE_POLICY = {
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { url, token, processId, headers = {}, caFile = null, resolve, clock, random, log } = deps
   const client = createControlClient({
-    ...{ url, token, processId, headers, caFile },
+    url,
+    token,
+    processId,
+    headers,
+    caFile,
     isStarting: () => snapshots.current() === null,
     ...(resolve === undefined ? {} : { resolve }),
   })
@@ -102,7 +106,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   })
   const holds = createHolds({ client, random, log })
   const snapshots: Snapshots = createSnapshots({
-    ...{ client, clock, random, log },
+    client,
+    clock,
+    random,
+    log,
     ack: (body) => void ack(body),
     onSnapshot(snapshot) {
       deps.onSnapshot(snapshot)
@@ -113,7 +120,12 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { isConnected, status } = { isConnected: () => heartbeats.isConnected, status: deps.status }
   const reports = createStatusReports({ client, isConnected, status, log })
   const stream = new ControlStream({
-    ...{ client, controlPlaneUrl: url, heartbeats, clock, random, log },
+    client,
+    controlPlaneUrl: url,
+    heartbeats,
+    clock,
+    random,
+    log,
     ...(deps.streamTimes === undefined ? {} : { times: deps.streamTimes }),
     handlers: {
       hello({ gateway }) {
@@ -136,7 +148,13 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   })
 
   return {
-    ...{ client, heartbeats, snapshots, waits, holds, commands, killForwarding },
+    client,
+    heartbeats,
+    snapshots,
+    waits,
+    holds,
+    commands,
+    killForwarding,
     leaseStep() {
       const lostForMs = heartbeats.lostForMs()
       if (lostForMs === 0) return 'ok'

@@ -70,10 +70,17 @@ export class Journal implements JournalPort {
     const report = damageReport({ lost: this.#lost, lines: this.#lines, turn: this.#turn, log: deps.log })
     this.#backlog = createBacklog(recovery.segments, { files, onDamage: report })
     this.#results = new PendingResults({
-      ...{ backlog: this.#backlog, lost: this.#lost, open: this.#open, sequence: this.#sequence },
+      backlog: this.#backlog,
+      lost: this.#lost,
+      open: this.#open,
+      sequence: this.#sequence,
     })
     this.#segments = new Segments({
-      ...{ dir: deps.dir, processId: deps.processId, log: deps.log, files, backlog: this.#backlog },
+      dir: deps.dir,
+      processId: deps.processId,
+      log: deps.log,
+      files,
+      backlog: this.#backlog,
       carried: () => this.#carried(),
       onBegun: () => this.#open.clearRejected(),
       onUnsynced: (error) => this.#outage.begin('sync', error),

@@ -99,7 +99,10 @@ export function createPermissionIndexBuilder(): {
       size += entries.length
     },
     finish: () => ({
-      ...{ size, ...maps, remembered: new Map(), covering: new Map() },
+      size,
+      ...maps,
+      remembered: new Map(),
+      covering: new Map(),
       agentPrefixes: [...prefixes].sort((a, b) => b.length - a.length),
     }),
   }

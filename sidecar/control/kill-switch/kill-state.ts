@@ -111,7 +111,9 @@ export function createKillState(deps: KillStateDeps): KillState {
 
   const ownSource = () => `gateway:${state.gateway}`
   const entryOf = ({ scope, reason, since }: Local): KillEntry => ({
-    ...{ scope, reason, since },
+    scope,
+    reason,
+    since,
     source: ownSource(),
   })
   const match = (subject: Uninstanced) => killOf(effective, subject, deps)
