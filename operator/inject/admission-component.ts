@@ -4,6 +4,7 @@ import type { Isolation } from '../../core/inject/interception.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../cluster/admission.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
+import type { ReadinessCheck } from '../health-server.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
 import { egressCause } from '../network/egress-cause.ts'
@@ -11,7 +12,7 @@ import { inboundPolicy } from '../network/inbound-policy.ts'
 import { type NetworkPolicies, type PolicyChange, startNetworkPolicies } from '../network/network-policies.ts'
 import { PROXY_ENV_POLICY, proxyEnvPolicy } from '../network/proxy-env-policy.ts'
 import { sandboxPolicy } from '../network/sandbox-policy.ts'
-import { openInjector, serviceHosts } from '../webhook/injector.ts'
+import { type Injector, type InjectorDeps, openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
 import { resolveControlPlane } from './control-plane-address.ts'
 import { governedNamespaces } from './control-plane-trust.ts'
@@ -68,29 +69,12 @@ export function admissionComponent(
       runtimes,
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
-    const injector = await openInjector({
-      client,
-      log,
+    const injector = await openWebhook(config, deps, {
       recorder,
-      ownNamespace,
-      host: config.host,
-      port: config.port,
       gateways: lookup(deps, gateways),
-      namespaceLabels: namespaces.labelsOf,
-      agentElsewhere: deps.podIndex.agentElsewhere,
-      sandboxes: deps.sandboxes,
       runtimes,
       isolationOf,
       settings: settingsOf(config, deps, { dns, address: maintenance.acceptedAddress }),
-      floorRules,
-      operatorUser: operatorUser(config, ownNamespace),
-      isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
-      onReview(review, durationMs) {
-        deps.onReview(review, durationMs)
-        log.debug({ ...review, duration_ms: durationMs }, 'object reviewed')
-      },
-      certificateSecret: config.certificateSecret,
-      ...endpointOf(config, ownNamespace),
     })
     const restoration = startGuardRestoration({
       client,
@@ -99,13 +83,7 @@ export function admissionComponent(
       restorers: { ...maintenance.restorers, webhook: injector.restore },
     })
     return {
-      checks: [
-        {
-          name: 'injector',
-          problem: () => (namespaces.isSynced() ? null : 'the namespace cache is not filled yet'),
-        },
-        { name: 'guard', problem: maintenance.problem },
-      ],
+      checks: readinessChecks(deps, maintenance),
       bypassing: watchdog.bypassing,
       isIsolated: (namespace) => isolationOf(namespace) === 'stored',
       egressCause: (pod, signal) =>
@@ -129,6 +107,19 @@ export function admissionComponent(
       },
     }
   }
+}
+
+function readinessChecks(
+  { namespaces }: AdmissionDeps,
+  { problem }: Pick<ReadinessCheck, 'problem'>,
+): readonly ReadinessCheck[] {
+  return [
+    {
+      name: 'injector',
+      problem: () => (namespaces.isSynced() ? null : 'the namespace cache is not filled yet'),
+    },
+    { name: 'guard', problem },
+  ]
 }
 
 type NetworkOptions = {
@@ -173,6 +164,36 @@ function openNetworkPolicies(
 function isolatedGateways({ caches, podIndex }: AdmissionDeps, namespace: string): ReadonlySet<string> {
   const all = caches.Gateway.list().map(keyOf)
   return new Set(all.filter((gateway) => podIndex.factsOf(gateway).isolatedIn.includes(namespace)))
+}
+
+/** Opens the webhook, which admits no pods before the caches of Gateways and namespaces are filled. */
+function openWebhook(
+  config: InjectionConfig,
+  deps: AdmissionDeps,
+  governing: Pick<InjectorDeps, 'recorder' | 'gateways' | 'runtimes' | 'isolationOf' | 'settings'>,
+): Promise<Injector> {
+  const { client, log, caches, namespaces } = deps
+  const { namespace: ownNamespace, floorRules } = deps.config
+  return openInjector({
+    ...governing,
+    client,
+    log,
+    ownNamespace,
+    host: config.host,
+    port: config.port,
+    namespaceLabels: namespaces.labelsOf,
+    agentElsewhere: deps.podIndex.agentElsewhere,
+    sandboxes: deps.sandboxes,
+    floorRules,
+    operatorUser: operatorUser(config, ownNamespace),
+    isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
+    onReview(review, durationMs) {
+      deps.onReview(review, durationMs)
+      log.debug({ ...review, duration_ms: durationMs }, 'object reviewed')
+    },
+    certificateSecret: config.certificateSecret,
+    ...endpointOf(config, ownNamespace),
+  })
 }
 
 function lookup({ caches, config }: AdmissionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
