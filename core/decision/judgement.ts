@@ -1,5 +1,5 @@
 import type { DecisionSource } from './decision.ts'
-import type { PermissionMatch } from './permissions/permissions.ts'
+import type { PermissionMatch } from './permissions/permission-index.ts'
 import type { PolicyVerdict } from './policies/policy-opinion.ts'
 import { strictest, strictness, type Verdict, verdictOfRule } from './vocabulary.ts'
 

@@ -1,6 +1,6 @@
 import type { DecisionInput } from './decision.ts'
 import type { Judgement } from './judgement.ts'
-import type { PermissionMatch } from './permissions/permissions.ts'
+import type { PermissionMatch } from './permissions/permission-index.ts'
 import type { Opinion } from './policies/policy-opinion.ts'
 import type { Verdict } from './vocabulary.ts'
 

@@ -1,6 +1,9 @@
 import { withoutExposedCredential } from '../connectors/credentials/clear-text.ts'
 import { buildHostIndex } from '../connectors/registry.ts'
-import { createPermissionIndexBuilder, type PermissionIndex } from '../decision/permissions/permissions.ts'
+import {
+  createPermissionIndexBuilder,
+  type PermissionIndex,
+} from '../decision/permissions/permission-index.ts'
 import { compileStoredPolicy } from '../decision/policies/compile-policy.ts'
 import { buildPolicyIndex, type PolicyIndex } from '../decision/policies/policy-index.ts'
 import { verdictOfRule } from '../decision/vocabulary.ts'

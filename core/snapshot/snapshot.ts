@@ -1,6 +1,6 @@
 import type { HostIndex } from '../connectors/registry.ts'
 import type { EnforcementLevel } from '../decision/decision.ts'
-import type { PermissionIndex } from '../decision/permissions/permissions.ts'
+import type { PermissionIndex } from '../decision/permissions/permission-index.ts'
 import type { PolicyIndex } from '../decision/policies/policy-index.ts'
 import type { Verdict } from '../decision/vocabulary.ts'
 import type {

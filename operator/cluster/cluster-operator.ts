@@ -12,18 +12,16 @@ import { createKillRelay } from '../control/kill-relay.ts'
 import { createKillWatch, type KillWatchTiming } from '../control/kill-watch.ts'
 import { createPodReports } from '../control/pod-reports.ts'
 import { createReplicas } from '../control/replicas.ts'
-import type { Bypassing } from '../guard/watchdog.ts'
-import { type ReadinessCheck, startHealthServer } from '../health-server.ts'
+import { type HealthServer, startHealthServer } from '../health-server.ts'
 import { createKubeClient, type KubeClient } from '../kube/client.ts'
 import { createElection, type LeaseTiming } from '../kube/lease.ts'
-import type { Namespaces } from '../kube/namespaces.ts'
 import type { ReflectorTiming } from '../kube/reflector.ts'
-import { createOperatorMetrics, type OperatorMetrics, type Validity } from '../metrics.ts'
-import { type InformerCaches, queueKey } from './custom-resources.ts'
+import { createOperatorMetrics, type OperatorMetrics } from '../metrics.ts'
+import type { AdmissionComponent, AdmissionDeps } from './admission.ts'
+import { queueKey } from './custom-resources.ts'
 import { type Informers, startInformers } from './informer-caches.ts'
-import { createLeader, type LeaderTiming, type PodName } from './leader.ts'
+import { createLeader, type LeaderTiming } from './leader.ts'
 import { podCounts } from './pods/pod-counts.ts'
-import type { PodIndex } from './pods/pod-index.ts'
 import { type Sandboxes, startSandboxes } from './pods/sandboxes.ts'
 import { readinessChecks } from './readiness-checks.ts'
 
@@ -42,55 +40,6 @@ export type ClusterTiming = {
   readonly kill?: KillWatchTiming
   readonly podCompareMs?: number
   readonly maxStalenessMs?: number
-}
-
-/**
- * Component that injects sidecars into pods and guards governed pods. Every replica of the operator runs it, leader or
- * not.
- */
-export type AdmissionComponent = AsyncDisposable & {
-  readonly checks: readonly ReadinessCheck[]
-  /**
-   * Returns the pods that bypass or can bypass their gateway, as the last sweep of the watchdog over all pods found
-   * them.
-   */
-  readonly bypassing?: () => Bypassing
-  /**
-   * Returns a sentence about the NetworkPolicies that prevent a sidecar from reaching the control plane; null if no
-   * NetworkPolicy does.
-   */
-  readonly egressCause?: (pod: PodName, signal: AbortSignal) => Promise<string | null>
-  /**
-   * Reports whether the NetworkPolicy that isolates pods with `interception: proxyEnv` is stored in the
-   * namespace.
-   */
-  readonly isIsolated?: (namespace: string) => boolean
-  /** Returns the certificates of the webhook. The key is the name of the certificate in the metrics. */
-  readonly certificates?: () => ReadonlyMap<string, Validity>
-  /** Called when a Gateway was added, changed or deleted. */
-  readonly gatewaysChanged?: () => void
-  /** Called when a SandboxTemplate was added, changed or deleted. */
-  readonly templatesChanged?: () => void
-}
-export type AdmissionDeps = {
-  readonly client: KubeClient
-  readonly config: ClusterConfig
-  readonly log: Logger
-  readonly instance: string
-  readonly caches: InformerCaches
-  readonly namespaces: Omit<Namespaces, 'stop'>
-  readonly pods: Pick<Informers['pods'], 'isSynced'>
-  readonly podIndex: Pick<PodIndex, 'agentElsewhere' | 'factsOf' | 'proxiedNamespaces'>
-  readonly sandboxes: Omit<Sandboxes, 'stop'>
-  readonly isLeader: () => boolean
-  /** Called with the Gateways (`namespace/name`) whose set of ungoverned pods changed. */
-  readonly onBypassing: (gateways: ReadonlySet<string>) => void
-  /**
-   * Called with the Gateways (`namespace/name`) that have isolated pods in a namespace where the
-   * NetworkPolicy for pods with `interception: proxyEnv` was added, changed or deleted.
-   */
-  readonly onIsolation: (gateways: ReadonlySet<string>) => void
-  readonly onReview: OperatorMetrics['reviewed']
 }
 
 export type ClusterOperatorDeps = {
@@ -121,7 +70,6 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   let sandboxes: Sandboxes | null = null
   const sandboxOf: SandboxLookup['sandboxOf'] = (...name) => sandboxes?.sandboxOf(...name)
   const control = startControl({ client, config, log, timing, metrics, informers, sandboxOf })
-  const { relay, killWatch, podReports } = control
   let admission: AdmissionComponent | null = null
   const getAdmission = () => admission
   const { leader, election } = startLeader({
@@ -136,33 +84,30 @@ export async function createClusterOperator(deps: ClusterOperatorDeps): Promise<
   // Only the admission of pods needs the objects of agent-sandbox.
   if (openAdmission !== null) {
     sandboxes = startSandboxes({
-      ...{ client, log, metrics, timing: timing.watch, onSandbox: podReports.sandboxChanged },
+      client,
+      log,
+      metrics,
+      timing: timing.watch,
+      onSandbox: control.podReports.sandboxChanged,
       onTemplate: () => getAdmission()?.templatesChanged?.(),
     })
     admission = await openAdmission({
-      ...{ client, config, log, instance, caches, namespaces, pods, podIndex, sandboxes },
+      client,
+      config,
+      log,
+      instance,
+      caches,
+      namespaces,
+      pods,
+      podIndex,
+      sandboxes,
       isLeader: election.isLeader,
       onBypassing: leader.gatewaysChanged,
       onIsolation: leader.gatewaysChanged,
       onReview: metrics.reviewed,
     })
   }
-  metrics.observe({
-    staleness: informers.stalenessS,
-    queueDepth: leader.depth,
-    isLeader: election.isLeader,
-    killSwitchesBehindS: () => relay.behindMs() / 1_000,
-    pods: () => podCounts(informers, admission?.bypassing?.() ?? new Map()),
-    certificates: () => admission?.certificates?.() ?? new Map(),
-    secrets: leader.secrets,
-  })
-  const own = readinessChecks(informers, killWatch, timing.maxStalenessMs ?? MAX_STALENESS_MS)
-  const health = await startHealthServer({
-    host: config.healthHost,
-    port: config.healthPort,
-    scrape: metrics.scrape,
-    checks: [...own, ...(admission?.checks ?? [])],
-  })
+  const health = await startHealth({ ...deps, metrics, informers, control, leader, election, admission })
   return {
     synced: informers.synced,
     healthPort: health.port,
@@ -275,6 +220,31 @@ function startControl({ client, config, log, timing, metrics, informers, sandbox
       http[Symbol.dispose]()
     },
   }
+}
+
+type HealthDeps = Pick<LeadingDeps, 'config' | 'timing' | 'metrics' | 'informers' | 'control'> &
+  ReturnType<typeof startLeader> & { readonly admission: AdmissionComponent | null }
+
+/** Connects the gauges with their values, and serves the metrics and the readiness checks. */
+function startHealth(deps: HealthDeps): Promise<HealthServer> {
+  const { config, timing = {}, metrics, informers, control, leader, election, admission } = deps
+  const { relay, killWatch } = control
+  metrics.observe({
+    staleness: informers.stalenessS,
+    queueDepth: leader.depth,
+    isLeader: election.isLeader,
+    killSwitchesBehindS: () => relay.behindMs() / 1_000,
+    pods: () => podCounts(informers, admission?.bypassing?.() ?? new Map()),
+    certificates: () => admission?.certificates?.() ?? new Map(),
+    secrets: leader.secrets,
+  })
+  const own = readinessChecks(informers, killWatch, timing.maxStalenessMs ?? MAX_STALENESS_MS)
+  return startHealthServer({
+    host: config.healthHost,
+    port: config.healthPort,
+    scrape: metrics.scrape,
+    checks: [...own, ...(admission?.checks ?? [])],
+  })
 }
 
 async function accessOf({ kubeconfig, podApi }: ClusterConfig): Promise<KubeAccess> {

@@ -32,8 +32,11 @@ export type Term = {
 }
 
 const TIMING: LeaderTiming = {
-  ...{ sweepMs: 60_000, secretsMs: 3_000, stateMs: 1_000 },
-  ...{ countsMs: 10_000, grantsMs: 5_000 },
+  sweepMs: 60_000,
+  secretsMs: 3_000,
+  stateMs: 1_000,
+  countsMs: 10_000,
+  grantsMs: 5_000,
 }
 /**
  * Number of objects that are reconciled at a time, which bounds the objects of one change set. Status writes have a
@@ -42,34 +45,15 @@ const TIMING: LeaderTiming = {
 const CONCURRENCY = 256
 
 export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqueuer): Term {
-  const { enqueue, enqueueAll, gatewaysChanged } = enqueuer
+  const { enqueue, enqueueAll } = enqueuer
   const { controlPlane, caches, metrics, log, timing = TIMING } = deps
   const client = boundTo(deps.client, signal)
   const pushed = createPushedObjects()
   const events = createEventRecorder({ client, log, instance: deps.instance })
-  const acknowledgements = createAcknowledgements({
-    client: controlPlane,
-    replicas: deps.replicas,
-    signal,
-    log,
-    onGateways: gatewaysChanged,
-    onCredentials: connectorsChanged(caches, enqueue),
-    onStale: enqueueAll,
-    onRefused(refused) {
-      for (const pod of refused) void events.record(podTarget(pod), REFUSED)
-    },
-    pauseMs: timing.stateMs,
-  })
-  const pollMs = timing.secretsMs
-  const secrets = createConnectorSecrets({
-    ...{ client: deps.client, caches, enqueue, signal, log, pollMs },
-    onForbidden: (connector) =>
-      void events.record(
-        { ...connector, apiVersion: API_VERSION, kind: 'Connector' },
-        forbiddenSecret(connector),
-      ),
-  })
-  const disconnections = disconnectionsOf(deps, { events, signal, gatewaysChanged })
+  const reporting = { ...enqueuer, events, signal }
+  const acknowledgements = acknowledgementsOf(deps, reporting)
+  const secrets = secretsOf(deps, reporting)
+  const disconnections = disconnectionsOf(deps, reporting)
   const reconciling = {
     caches,
     disconnections,
@@ -85,7 +69,10 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
     floorRules: deps.floorRules,
     push: createPush(controlPlane, pushed, signal),
     statuses: createStatusWriter({
-      ...{ client, log, onWrite: metrics.statusWritten, countsMs: timing.countsMs },
+      client,
+      log,
+      onWrite: metrics.statusWritten,
+      countsMs: timing.countsMs,
       onUndeclared: enqueueAll,
     }),
     onResult: (key: string, result: 'ok' | 'failed') => metrics.reconciled(splitQueueKey(key).kind, result),
@@ -113,6 +100,28 @@ export function createTerm(deps: LeaderDeps, signal: AbortSignal, enqueuer: Enqu
   }
 }
 
+/** Queue and Events of a term, to which its components report until the signal of the term is aborted. */
+type Reporting = Enqueuer & { readonly events: EventRecorder; readonly signal: AbortSignal }
+
+function acknowledgementsOf(
+  { controlPlane, replicas, caches, log, timing = TIMING }: LeaderDeps,
+  { enqueue, enqueueAll, gatewaysChanged, events, signal }: Reporting,
+): Acknowledgements {
+  return createAcknowledgements({
+    client: controlPlane,
+    replicas,
+    signal,
+    log,
+    onGateways: gatewaysChanged,
+    onCredentials: connectorsChanged(caches, enqueue),
+    onStale: enqueueAll,
+    onRefused(refused) {
+      for (const pod of refused) void events.record(podTarget(pod), REFUSED)
+    },
+    pauseMs: timing.stateMs,
+  })
+}
+
 /** Returns a function that enqueues the given Connectors (`namespace/name`), except those that do not exist. */
 function connectorsChanged(
   caches: LeaderDeps['caches'],
@@ -124,13 +133,28 @@ function connectorsChanged(
   }
 }
 
+function secretsOf(
+  { client, caches, log, timing = TIMING }: LeaderDeps,
+  { enqueue, events, signal }: Reporting,
+): ConnectorSecrets {
+  return createConnectorSecrets({
+    client,
+    caches,
+    enqueue,
+    signal,
+    log,
+    pollMs: timing.secretsMs,
+    onForbidden: (connector) =>
+      void events.record(
+        { ...connector, apiVersion: API_VERSION, kind: 'Connector' },
+        forbiddenSecret(connector),
+      ),
+  })
+}
+
 function disconnectionsOf(
   { diagnose, log }: LeaderDeps,
-  {
-    events,
-    signal,
-    gatewaysChanged,
-  }: Pick<Enqueuer, 'gatewaysChanged'> & { readonly events: EventRecorder; readonly signal: AbortSignal },
+  { gatewaysChanged, events, signal }: Reporting,
 ): Disconnections {
   return createDisconnections({
     events,

@@ -2,8 +2,9 @@ import { type FloorRules, floored } from '../../core/crd/gateway/floors.ts'
 import type { GatewayLookup } from '../../core/inject/governance.ts'
 import type { Isolation } from '../../core/inject/interception.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
-import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-operator.ts'
+import type { AdmissionComponent, AdmissionDeps } from '../cluster/admission.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
+import type { ReadinessCheck } from '../health-server.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
 import { egressCause } from '../network/egress-cause.ts'
@@ -11,7 +12,7 @@ import { inboundPolicy } from '../network/inbound-policy.ts'
 import { type NetworkPolicies, type PolicyChange, startNetworkPolicies } from '../network/network-policies.ts'
 import { PROXY_ENV_POLICY, proxyEnvPolicy } from '../network/proxy-env-policy.ts'
 import { sandboxPolicy } from '../network/sandbox-policy.ts'
-import { openInjector, serviceHosts } from '../webhook/injector.ts'
+import { type Injector, type InjectorDeps, openInjector, serviceHosts } from '../webhook/injector.ts'
 import type { InjectionConfig } from './config.ts'
 import { resolveControlPlane } from './control-plane-address.ts'
 import { governedNamespaces } from './control-plane-trust.ts'
@@ -46,7 +47,14 @@ export function admissionComponent(
     const gateways = () => caches.Gateway.list().map((each) => injectGateway(each, floorRules))
     const recorder = createEventRecorder({ client, log, instance })
     const watchdog = startPodWatchdog({
-      ...{ client, log, recorder, namespaces, ownNamespace, config, sandboxes: deps.sandboxes, ...timing },
+      client,
+      log,
+      recorder,
+      namespaces,
+      ownNamespace,
+      config,
+      sandboxes: deps.sandboxes,
+      ...timing,
       onChange: deps.onBypassing,
     })
     const onChange = () => maintenance.soon()
@@ -54,39 +62,28 @@ export function admissionComponent(
     const networkPolicies = openNetworkPolicies(config, deps, { dns, gateways, onChange })
     const isolationOf = isolation(config, networkPolicies)
     const maintenance = createMaintenance(config, deps, {
-      ...{ dns, gateways, address, networkPolicies, runtimes },
+      dns,
+      gateways,
+      address,
+      networkPolicies,
+      runtimes,
       maintenanceMs: timing.maintenanceMs ?? MAINTENANCE_MS,
     })
-    const injector = await openInjector({
-      ...{ client, log, recorder, ownNamespace, host: config.host, port: config.port },
+    const injector = await openWebhook(config, deps, {
+      recorder,
       gateways: lookup(deps, gateways),
-      namespaceLabels: namespaces.labelsOf,
-      agentElsewhere: deps.podIndex.agentElsewhere,
-      sandboxes: deps.sandboxes,
-      ...{ runtimes, isolationOf },
+      runtimes,
+      isolationOf,
       settings: settingsOf(config, deps, { dns, address: maintenance.acceptedAddress }),
-      floorRules,
-      operatorUser: operatorUser(config, ownNamespace),
-      isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
-      onReview(review, durationMs) {
-        deps.onReview(review, durationMs)
-        log.debug({ ...review, duration_ms: durationMs }, 'object reviewed')
-      },
-      certificateSecret: config.certificateSecret,
-      ...endpointOf(config, ownNamespace),
     })
     const restoration = startGuardRestoration({
-      ...{ client, log, recorder },
+      client,
+      log,
+      recorder,
       restorers: { ...maintenance.restorers, webhook: injector.restore },
     })
     return {
-      checks: [
-        {
-          name: 'injector',
-          problem: () => (namespaces.isSynced() ? null : 'the namespace cache is not filled yet'),
-        },
-        { name: 'guard', problem: maintenance.problem },
-      ],
+      checks: readinessChecks(deps, maintenance),
       bypassing: watchdog.bypassing,
       isIsolated: (namespace) => isolationOf(namespace) === 'stored',
       egressCause: (pod, signal) =>
@@ -110,6 +107,19 @@ export function admissionComponent(
       },
     }
   }
+}
+
+function readinessChecks(
+  { namespaces }: AdmissionDeps,
+  { problem }: Pick<ReadinessCheck, 'problem'>,
+): readonly ReadinessCheck[] {
+  return [
+    {
+      name: 'injector',
+      problem: () => (namespaces.isSynced() ? null : 'the namespace cache is not filled yet'),
+    },
+    { name: 'guard', problem },
+  ]
 }
 
 type NetworkOptions = {
@@ -156,6 +166,36 @@ function isolatedGateways({ caches, podIndex }: AdmissionDeps, namespace: string
   return new Set(all.filter((gateway) => podIndex.factsOf(gateway).isolatedIn.includes(namespace)))
 }
 
+/** Opens the webhook, which admits no pods before the caches of Gateways and namespaces are filled. */
+function openWebhook(
+  config: InjectionConfig,
+  deps: AdmissionDeps,
+  governing: Pick<InjectorDeps, 'recorder' | 'gateways' | 'runtimes' | 'isolationOf' | 'settings'>,
+): Promise<Injector> {
+  const { client, log, caches, namespaces } = deps
+  const { namespace: ownNamespace, floorRules } = deps.config
+  return openInjector({
+    ...governing,
+    client,
+    log,
+    ownNamespace,
+    host: config.host,
+    port: config.port,
+    namespaceLabels: namespaces.labelsOf,
+    agentElsewhere: deps.podIndex.agentElsewhere,
+    sandboxes: deps.sandboxes,
+    floorRules,
+    operatorUser: operatorUser(config, ownNamespace),
+    isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
+    onReview(review, durationMs) {
+      deps.onReview(review, durationMs)
+      log.debug({ ...review, duration_ms: durationMs }, 'object reviewed')
+    },
+    certificateSecret: config.certificateSecret,
+    ...endpointOf(config, ownNamespace),
+  })
+}
+
 function lookup({ caches, config }: AdmissionDeps, gateways: () => readonly InjectGateway[]): GatewayLookup {
   return {
     gatewayOf(namespace, name) {
@@ -185,7 +225,8 @@ function settingsOf(
   { dns, address }: { readonly dns: InjectOptions['dns']; readonly address: () => string | null },
 ) {
   return {
-    ...{ dns, images: injection.images },
+    dns,
+    images: injection.images,
     get controlPlane() {
       return {
         url: injection.controlPlaneUrl ?? config.controlPlaneUrl,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
-import type { AdmissionDeps } from '../cluster/cluster-operator.ts'
+import type { AdmissionDeps } from '../cluster/admission.ts'
 import { createGuard } from '../guard/guard.ts'
 import type { NetworkPolicies } from '../network/network-policies.ts'
 import type { InjectionConfig } from './config.ts'

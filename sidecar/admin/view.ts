@@ -91,12 +91,7 @@ export function createView(deps: ViewDeps): GatewayView {
       control_plane: controlPlaneOf(deps),
       lease: deps.control().leaseStep(),
       kill_switches: kill.effective(),
-      journal: {
-        ...{ state: journal.state, pending: journal.pending, bytes: journal.bytes, lost: journal.lost },
-        deferred_batches: deps.deferrals(),
-        audit: snapshot()?.gateway.audit ?? null,
-        problem: journal.state === 'ok' ? null : journal.problem,
-      },
+      journal: journalOf(deps),
       counts: countsOf(metrics, events, deps.control().holds.waiting),
       uptime_seconds: uptime(),
     }),
@@ -136,8 +131,11 @@ function stateGauges(deps: ViewDeps): Pick<Gauges, 'journal' | 'configuration' |
   const certificate = deps.certificate()
   return {
     journal: {
-      ...{ state: journal.state, bytes: journal.bytes, limitBytes: deps.journalMaxBytes },
-      ...{ pending: journal.pending, lost: journal.lost },
+      state: journal.state,
+      bytes: journal.bytes,
+      limitBytes: deps.journalMaxBytes,
+      pending: journal.pending,
+      lost: journal.lost,
     },
     configuration: {
       version: snapshots.current()?.version ?? null,
@@ -168,6 +166,18 @@ function controlPlaneOf({ controlPlaneUrl, control }: ViewDeps) {
     url: controlPlaneUrl,
     connected: heartbeats.isConnected,
     lost_for_seconds: Math.round(heartbeats.lostForMs() / 1_000),
+  }
+}
+
+function journalOf({ journal, control, deferrals }: ViewDeps) {
+  return {
+    state: journal.state,
+    pending: journal.pending,
+    bytes: journal.bytes,
+    lost: journal.lost,
+    deferred_batches: deferrals(),
+    audit: control().snapshots.current()?.gateway.audit ?? null,
+    problem: journal.state === 'ok' ? null : journal.problem,
   }
 }
 

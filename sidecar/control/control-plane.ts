@@ -13,7 +13,7 @@ import { isoNow } from '../process/clock.ts'
 import type { Log } from '../process/log.ts'
 import { type Acks, createAcks } from './acks.ts'
 import { type ClientDeps, type ControlClient, createControlClient } from './client/client.ts'
-import { createRetryLoop } from './client/retry-loop.ts'
+import { createRetryLoop, type RetryLoop } from './client/retry-loop.ts'
 import { type Commands, createCommands } from './commands.ts'
 import type { Order } from './execute/execute.ts'
 import { createHolds, type Holds } from './holds/holds.ts'
@@ -22,7 +22,8 @@ import { createKillForwarding, type KillForwarding } from './kill-switch/kill-fo
 import type { KillState } from './kill-switch/kill-state.ts'
 import { type ConditionWaits, createConditionWaits } from './snapshot/condition-waits.ts'
 import { createSnapshots, type Snapshots } from './snapshot/snapshots.ts'
-import { createStatusReports } from './status-reports.ts'
+import { createStatusReports, type StatusReports } from './status-reports.ts'
+import type { GatewayHandlers } from './stream/deferred-handlers.ts'
 import { createHeartbeats, type Heartbeats } from './stream/heartbeats.ts'
 import type { Message } from './stream/message-dispatcher.ts'
 import { ControlStream, type StreamTimes } from './stream/stream.ts'
@@ -82,12 +83,8 @@ const FAILURE_POLICY = {
 }
 
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
-  const { url, token, processId, headers = {}, caFile = null, resolve, clock, random, log } = deps
-  const client = createControlClient({
-    ...{ url, token, processId, headers, caFile },
-    isStarting: () => snapshots.current() === null,
-    ...(resolve === undefined ? {} : { resolve }),
-  })
+  const { url, clock, random, log } = deps
+  const client = clientOf(deps, () => snapshots.current() === null)
   const send = createAcks(client, log)
   const ack: Acks = (body) => send({ ...body, ...deps.kill.report(), ...snapshots.report() })
   const heartbeats = createHeartbeats(clock)
@@ -102,7 +99,10 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   })
   const holds = createHolds({ client, random, log })
   const snapshots: Snapshots = createSnapshots({
-    ...{ client, clock, random, log },
+    client,
+    clock,
+    random,
+    log,
     ack: (body) => void ack(body),
     onSnapshot(snapshot) {
       deps.onSnapshot(snapshot)
@@ -113,30 +113,32 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   const { isConnected, status } = { isConnected: () => heartbeats.isConnected, status: deps.status }
   const reports = createStatusReports({ client, isConnected, status, log })
   const stream = new ControlStream({
-    ...{ client, controlPlaneUrl: url, heartbeats, clock, random, log },
+    client,
+    controlPlaneUrl: url,
+    heartbeats,
+    clock,
+    random,
+    log,
     ...(deps.streamTimes === undefined ? {} : { times: deps.streamTimes }),
-    handlers: {
-      hello({ gateway }) {
-        deps.kill.setGatewayName(gateway.name)
-        reports.now()
-        holds.reconnected()
-        killForwarding.wake()
-        announcementRetries.wake()
-      },
-      sections: snapshots.offer,
-      kill(message, isCurrent) {
-        applyKill(message, { ...deps, ack: isCurrent ? ack : done })
-        announcementRetries.wakeLater()
-      },
-      verdict: ({ verdict }) => holds.verdict(verdict),
-      quota: ({ agents }) => deps.onQuota(agents),
-      instance: ({ instance }) => deps.onInstance?.(instance),
-      execute: (order) => void carryOut(order, deps.execute, { client, log }),
-    },
+    handlers: handlersOf(deps, {
+      client,
+      ack,
+      snapshots,
+      reports,
+      holds,
+      killForwarding,
+      announcementRetries,
+    }),
   })
 
   return {
-    ...{ client, heartbeats, snapshots, waits, holds, commands, killForwarding },
+    client,
+    heartbeats,
+    snapshots,
+    waits,
+    holds,
+    commands,
+    killForwarding,
     leaseStep() {
       const lostForMs = heartbeats.lostForMs()
       if (lostForMs === 0) return 'ok'
@@ -150,6 +152,52 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
         part.close()
       reports.close()
     },
+  }
+}
+
+function clientOf(
+  { url, token, processId, headers = {}, caFile = null, resolve }: ControlPlaneDeps,
+  isStarting: () => boolean,
+): ControlClient {
+  return createControlClient({
+    url,
+    token,
+    processId,
+    headers,
+    caFile,
+    isStarting,
+    ...(resolve === undefined ? {} : { resolve }),
+  })
+}
+
+type Recipients = Pick<ControlPlane, 'client' | 'snapshots' | 'holds' | 'killForwarding'> & {
+  readonly ack: Acks
+  readonly reports: StatusReports
+  readonly announcementRetries: RetryLoop
+}
+
+/** Returns the handlers of the messages that the control plane sends on the stream. */
+function handlersOf(
+  deps: ControlPlaneDeps,
+  { client, ack, snapshots, reports, holds, killForwarding, announcementRetries }: Recipients,
+): GatewayHandlers {
+  return {
+    hello({ gateway }) {
+      deps.kill.setGatewayName(gateway.name)
+      reports.now()
+      holds.reconnected()
+      killForwarding.wake()
+      announcementRetries.wake()
+    },
+    sections: snapshots.offer,
+    kill(message, isCurrent) {
+      applyKill(message, { ...deps, ack: isCurrent ? ack : done })
+      announcementRetries.wakeLater()
+    },
+    verdict: ({ verdict }) => holds.verdict(verdict),
+    quota: ({ agents }) => deps.onQuota(agents),
+    instance: ({ instance }) => deps.onInstance?.(instance),
+    execute: (order) => void carryOut(order, deps.execute, { client, log: deps.log }),
   }
 }
 

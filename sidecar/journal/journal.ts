@@ -16,7 +16,7 @@ import { type IntentGroup, OpenIntents } from './open-intents.ts'
 import { Outage } from './outage.ts'
 import { PendingResults } from './pending-results.ts'
 import { recoverSegments } from './recovery/recover.ts'
-import { logRecovered, logTorn, type RecoveredRecords, recoveredLines } from './recovery/recovered-records.ts'
+import { createRecoveredRecords, logTorn, type RecoveredRecords } from './recovery/recovered-records.ts'
 import { lostLine } from './recovery/sequence-recovery.ts'
 import { SYSTEM_FILES } from './segments/files.ts'
 import { Segments } from './segments/segments.ts'
@@ -48,8 +48,7 @@ export class Journal implements JournalPort {
   readonly #open = new OpenIntents()
   readonly #rows = new OpenAggregates()
   readonly #segments: Segments
-  /** Records of requests whose process crashed, until they are stored as results. */
-  #recovery: RecoveredRecords | null
+  readonly #recovered: RecoveredRecords
   #isClosed = false
   /** Lines of this turn of the event loop. One system call at the end of the turn writes the lines of all requests. */
   readonly #lines = new LineBuffer()
@@ -70,10 +69,17 @@ export class Journal implements JournalPort {
     const report = damageReport({ lost: this.#lost, lines: this.#lines, turn: this.#turn, log: deps.log })
     this.#backlog = createBacklog(recovery.segments, { files, onDamage: report })
     this.#results = new PendingResults({
-      ...{ backlog: this.#backlog, lost: this.#lost, open: this.#open, sequence: this.#sequence },
+      backlog: this.#backlog,
+      lost: this.#lost,
+      open: this.#open,
+      sequence: this.#sequence,
     })
     this.#segments = new Segments({
-      ...{ dir: deps.dir, processId: deps.processId, log: deps.log, files, backlog: this.#backlog },
+      dir: deps.dir,
+      processId: deps.processId,
+      log: deps.log,
+      files,
+      backlog: this.#backlog,
       carried: () => this.#carried(),
       onBegun: () => this.#open.clearRejected(),
       onUnsynced: (error) => this.#outage.begin('sync', error),
@@ -88,9 +94,15 @@ export class Journal implements JournalPort {
       nowMs: () => performance.now(),
       onSynced: (seconds) => deps.metrics?.synced(seconds),
     })
-    this.#recovery = recovery
+    this.#recovered = createRecoveredRecords(recovery, {
+      segments: this.#segments,
+      outage: this.#outage,
+      backlog: this.#backlog,
+      lost: this.#lost,
+      log: deps.log,
+    })
     logTorn(deps.log, recovery)
-    this.#writeRecovered()
+    this.#recovered.store()
   }
 
   get isWritable(): boolean {
@@ -215,23 +227,6 @@ export class Journal implements JournalPort {
     this.#isClosed = true
   }
 
-  /**
-   * Writes recovered records and lost ranges to disk before the old segments that contain their traces may be deleted.
-   * A failed write is retried once the journal is writable.
-   */
-  #writeRecovered(): void {
-    if (this.#recovery === null) return
-    const { unknown, lost } = this.#recovery
-    const { entries, lines } = recoveredLines(this.#recovery)
-    if (!this.#outage.attempt('write', () => this.#segments.append(lines))) return
-    if (!this.#outage.attempt(lines.length === 0 ? 'write' : 'sync', () => this.#segments.sync())) return
-    for (const { record, json } of entries) this.#backlog.add(Buffer.from(json), record)
-    this.#lost.recovered(lost)
-    this.#recovery = null
-    this.#backlog.allowTrimming()
-    logRecovered(this.#deps.log, { unknown, lost })
-  }
-
   #buffer(phase: 'intent' | 'result', json: Buffer): void {
     this.#lines.add(phase, json)
     this.#turn.schedule()
@@ -294,6 +289,6 @@ export class Journal implements JournalPort {
   #resume(): void {
     this.#invalidate()
     this.#deps.log.info({ dir: this.dir, lost: this.lost }, 'journal can be written again')
-    this.#writeRecovered()
+    this.#recovered.store()
   }
 }

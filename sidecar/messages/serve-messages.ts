@@ -38,7 +38,11 @@ export function createServeMessages(idle: IdleWatch): ServeMessages {
       },
     }
     const socket = new MessageSocket({
-      ...{ opening, inner, protocol, client, upstream },
+      opening,
+      inner,
+      protocol,
+      client,
+      upstream,
       moved(direction, bytes) {
         counts[direction] += bytes
         watched.quiet = 0

@@ -5,7 +5,7 @@ import { inject } from '../../core/inject/inject.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import { PodSchema } from '../../core/inject/pod.ts'
 import type { Runtime, RuntimeLookup } from '../../core/inject/runtime.ts'
-import type { AdmissionDeps } from '../../operator/cluster/cluster-operator.ts'
+import type { AdmissionDeps } from '../../operator/cluster/admission.ts'
 
 /** A pod of the golden corpus. `expect` is the result of the injection. */
 export type GoldenPod = {

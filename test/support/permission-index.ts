@@ -1,7 +1,7 @@
 import {
   createPermissionIndexBuilder,
   type PermissionIndex,
-} from '../../core/decision/permissions/permissions.ts'
+} from '../../core/decision/permissions/permission-index.ts'
 import type { PermissionEntry } from '../../core/wire/gateway/sync.ts'
 
 /** Builds the index of these permissions in one step. */

@@ -30,7 +30,8 @@ export function mintedFields(
   const scope = statedScope(row)
   const describe = (version: number) => ({
     credential: {
-      ...{ source: stated.kind, version: String(version) },
+      source: stated.kind,
+      version: String(version),
       ...(scope.length === 0 ? {} : { scope }),
     },
   })

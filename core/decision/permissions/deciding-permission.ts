@@ -2,12 +2,8 @@ import type { Action } from '../../action/action.ts'
 import { EFFECT_CLASSES } from '../../action/effect-class.ts'
 import { effectsOf } from '../../connectors/effects/effects.ts'
 import { strictness, type Verdict, verdictOfRule } from '../vocabulary.ts'
-import {
-  lookupEffectPermission,
-  lookupPermission,
-  type PermissionIndex,
-  type PermissionMatch,
-} from './permissions.ts'
+import type { PermissionIndex, PermissionMatch } from './permission-index.ts'
+import { lookupEffectPermission, lookupPermission } from './permissions.ts'
 
 /**
  * Returns the permission that decides about an action; null if the default decides. Permissions for effect classes

@@ -111,7 +111,9 @@ export function createKillState(deps: KillStateDeps): KillState {
 
   const ownSource = () => `gateway:${state.gateway}`
   const entryOf = ({ scope, reason, since }: Local): KillEntry => ({
-    ...{ scope, reason, since },
+    scope,
+    reason,
+    since,
     source: ownSource(),
   })
   const match = (subject: Uninstanced) => killOf(effective, subject, deps)
@@ -169,18 +171,10 @@ export function createKillState(deps: KillStateDeps): KillState {
     unforwarded: () =>
       state.local.filter(({ forwardedAt }) => forwardedAt === undefined).map(localKillSwitchOf),
     setForwarded(id, from) {
-      const forwardedAt = from === undefined ? state.order : { ...from, revision: from.revision - 1 }
-      const local = state.local.map((entry) => (entry.id === id ? { ...entry, forwardedAt } : entry))
-      // The state at position `from` may have arrived before the reply to the forwarding call.
-      const isCovered = from !== undefined && state.order !== null && !isEarlier(state.order, from)
-      change({ local: isCovered ? local.filter((entry) => entry.id !== id) : local })
+      change(withForwarded(state, id, from))
     },
     clearLifted(scope, id) {
-      const isOurs = (entry: KillEntry) => entry.scope === scope && entry.source === ownSource()
-      change({
-        local: state.local.filter((entry) => entry.id !== id),
-        remote: state.remote.filter((entry) => !isOurs(entry)),
-      })
+      change(withoutLifted(state, { id, scope, source: ownSource() }))
     },
     setGatewayName(name) {
       state = { ...state, gateway: name }
@@ -215,6 +209,25 @@ function withMessage(known: KillFile, message: KillStateMessage): Partial<KillFi
   const isKept = ({ forwardedAt }: Local) =>
     forwardedAt === undefined || (forwardedAt !== null && !isEarlier(forwardedAt, order))
   return { announced, settled, order, remote: stored, local: local.filter(isKept) }
+}
+
+function withForwarded(known: KillFile, id: string, from: StateOrder | undefined): Partial<KillFile> {
+  const forwardedAt = from === undefined ? known.order : { ...from, revision: from.revision - 1 }
+  const local = known.local.map((entry) => (entry.id === id ? { ...entry, forwardedAt } : entry))
+  // The state at position `from` may have arrived before the reply to the forwarding call.
+  const isCovered = from !== undefined && known.order !== null && !isEarlier(known.order, from)
+  return { local: isCovered ? local.filter((entry) => entry.id !== id) : local }
+}
+
+function withoutLifted(
+  { local, remote }: KillFile,
+  lifted: Pick<KillEntry, 'scope' | 'source'> & { readonly id: string | undefined },
+): Partial<KillFile> {
+  const isLifted = ({ scope, source }: KillEntry) => scope === lifted.scope && source === lifted.source
+  return {
+    local: local.filter(({ id }) => id !== lifted.id),
+    remote: remote.filter((entry) => !isLifted(entry)),
+  }
 }
 
 /**

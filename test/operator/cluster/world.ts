@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
+import type { AdmissionComponent } from '../../../operator/cluster/admission.ts'
 import {
-  type AdmissionComponent,
   type ClusterOperator,
   type ClusterTiming,
   createClusterOperator,

@@ -1,5 +1,5 @@
 import type { GatewaySpec } from '../../../core/crd/gateway/gateway-spec.ts'
-import type { AdmissionComponent } from '../../../operator/cluster/cluster-operator.ts'
+import type { AdmissionComponent } from '../../../operator/cluster/admission.ts'
 import type { PodIndex } from '../../../operator/cluster/pods/pod-index.ts'
 import type { KubeClient } from '../../../operator/kube/client.ts'
 import type { KubeApiServer } from '../../support/kube-api-server.ts'

@@ -168,8 +168,12 @@ async function storeSuccess(
     const expires = stored.expiresAt?.toISOString() ?? null
     if (isNew) {
       const details = {
-        ...{ change: 'credential.minted', connector: name, serial, expires_at: expires },
-        ...{ source: mintedKind(connector), scope: statedScope(connector) },
+        change: 'credential.minted',
+        connector: name,
+        serial,
+        expires_at: expires,
+        source: mintedKind(connector),
+        scope: statedScope(connector),
       }
       await recordEvent(q, { orgId, actor: ACTOR, type: 'gateway.updated', manifest: name, details })
     }

@@ -180,7 +180,9 @@ function readMutationRow(line: string): MutationRow & { readonly field: string }
     }),
   )
   return {
-    ...{ field, action, parameters },
+    field,
+    action,
+    parameters,
     ...(condition === undefined ? {} : { when: { key, equals } }),
     ...(rest.includes('@later') ? { isDeferred: true } : {}),
   }
