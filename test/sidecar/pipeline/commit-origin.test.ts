@@ -165,13 +165,16 @@ describe.each(Object.entries(WRITES))('%s under a rule about code_execution', (n
   })
 })
 
-it.each(['branch.merge', 'release.create', 'release.update'])('%s of a branch needs no look-up', async (name) => {
-  const world = await startAt(DENIES_CODE)
-  const request = WRITES[name]?.('feature')
-  if (request === undefined) throw new Error(name)
-  expect((await world.send(request)).reply.status).toBe(200)
-  expect(asked(world)).toEqual([])
-})
+it.each(['branch.merge', 'release.create', 'release.update'])(
+  '%s of a branch needs no look-up',
+  async (name) => {
+    const world = await startAt(DENIES_CODE)
+    const request = WRITES[name]?.('feature')
+    if (request === undefined) throw new Error(name)
+    expect((await world.send(request)).reply.status).toBe(200)
+    expect(asked(world)).toEqual([])
+  },
+)
 
 it.each([
   `updateRef(input: {refId: "R_1", oid: "${OF_FORK}"})`,
