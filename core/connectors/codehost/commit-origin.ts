@@ -49,6 +49,8 @@ const ACTIONS: ReadonlySet<string> = new Set([
 const BY_NAME: ReadonlyMap<string, string> = new Map([
   ['codehost.branch.merge', 'head'],
   ['codehost.release.create', 'target_commitish'],
+  // The tag of a draft is created where an update publishes the release.
+  ['codehost.release.update', 'target_commitish'],
 ])
 
 /**

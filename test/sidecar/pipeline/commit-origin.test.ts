@@ -133,6 +133,7 @@ const write = (method: string, target: string, body: object): TestExchangeInput 
 const WRITES: Readonly<Record<string, (sha: unknown) => TestExchangeInput>> = {
   'branch.update': (sha) => write('PATCH', 'git/refs/heads/x', { sha }),
   'branch.merge': (sha) => write('POST', 'merges', { base: 'main', head: sha }),
+  'release.update': (sha) => write('PATCH', 'releases/1', { draft: false, target_commitish: sha }),
   'release.create': (sha) => write('POST', 'releases', { tag_name: 'v1', target_commitish: sha }),
 }
 const DENIES_CODE: Rules = {
@@ -164,13 +165,16 @@ describe.each(Object.entries(WRITES))('%s under a rule about code_execution', (n
   })
 })
 
-it.each(['branch.merge', 'release.create'])('%s of a branch needs no look-up', async (name) => {
-  const world = await startAt(DENIES_CODE)
-  const request = WRITES[name]?.('feature')
-  if (request === undefined) throw new Error(name)
-  expect((await world.send(request)).reply.status).toBe(200)
-  expect(asked(world)).toEqual([])
-})
+it.each(['branch.merge', 'release.create', 'release.update'])(
+  '%s of a branch needs no look-up',
+  async (name) => {
+    const world = await startAt(DENIES_CODE)
+    const request = WRITES[name]?.('feature')
+    if (request === undefined) throw new Error(name)
+    expect((await world.send(request)).reply.status).toBe(200)
+    expect(asked(world)).toEqual([])
+  },
+)
 
 it.each([
   `updateRef(input: {refId: "R_1", oid: "${OF_FORK}"})`,

@@ -48,7 +48,7 @@ export const REPOS = `
   GET    /repos/{owner}/{repo}/releases/latest                         release.get_latest         read  low contents:read
   GET    /repos/{owner}/{repo}/releases/tags/{tag/}                    release.get_by_tag         read  low contents:read
   GET    /repos/{owner}/{repo}/releases/{id}                           release.get                read  low contents:read
-  PATCH  /repos/{owner}/{repo}/releases/{id}                           release.update             write medium tag_name,name,draft,prerelease contents:write,workflows:write
+  PATCH  /repos/{owner}/{repo}/releases/{id}                           release.update             write medium tag_name,name,draft,prerelease,target_commitish contents:write,workflows:write
   DELETE /repos/{owner}/{repo}/releases/{id}                           release.delete             write high   +irreversible contents:write
   GET    /repos/{owner}/{repo}/releases/{id}/assets                    release_asset.list         read  low contents:read
   POST   /repos/{owner}/{repo}/releases/{id}/assets                    release_asset.upload       write medium name @content contents:write

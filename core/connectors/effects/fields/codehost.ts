@@ -38,7 +38,7 @@ export const CODEHOST_FIELDS: readonly FieldRule[] = [
   },
   {
     actions: [
-      ...['branch.create', 'branch.update', 'branch.merge', 'release.create'],
+      ...['branch.create', 'branch.update', 'branch.merge', 'release.create', 'release.update'],
       ...['git.push', 'git.force_push', 'graphql.createLinkedBranch'],
     ],
     effects: ['code_execution'],
