@@ -18,7 +18,7 @@ import type { KillEntry } from '../../core/wire/gateway/kill.ts'
 import { type KillRelayBody, RELAYED_KILL_LIMITS } from '../../core/wire/operator/operator.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
-/** The kill switch of one object of the cluster. */
+/** A kill switch that one object of the cluster declares, as the operator relays it to the control plane. */
 export type RelayedKillSwitch = KillRelayBody
 
 export type GatewayObject = KubeObject & { readonly spec: Partial<Pick<GatewaySpec, 'killSwitch'>> }

@@ -10,7 +10,7 @@ export const LEVEL_LABELS: Readonly<
   enforce_high_risk: {
     title: 'Enforce high risk',
     description:
-      'High-risk actions and actions that a policy denies are refused or held. Decisions about all others are only recorded.',
+      'Decisions about high-risk actions, and denials by a policy, are enforced. All other decisions are only recorded.',
   },
   full_enforce: {
     title: 'Full enforcement',

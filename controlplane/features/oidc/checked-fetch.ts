@@ -51,7 +51,7 @@ type Connect = { readonly resolve: Resolve; readonly proxy: EgressProxy; readonl
 
 async function exchange(url: URL, init: FetchInit, { resolve, proxy, reach }: Connect): Promise<Response> {
   const { method = 'GET', headers = {}, signal } = init
-  if (!isConfidential(url.href)) throw refused(`${url.host} is not reached over TLS`)
+  if (!isConfidential(url.href)) throw refused(`the URL of ${url.host} must begin with https://`)
   const agent = proxy.agentFor(url)
   const isProxied = agent !== undefined
   const checking = checkedAddresses(hostOf(url), reach, isProxied ? async () => [] : resolve)
