@@ -4,6 +4,7 @@ import type { Isolation } from '../../core/inject/interception.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../cluster/cluster-operator.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
+import type { Guard } from '../guard/guard.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
 import { egressCause } from '../network/egress-cause.ts'
@@ -64,7 +65,7 @@ export function admissionComponent(
       agentElsewhere: deps.podIndex.agentElsewhere,
       sandboxes: deps.sandboxes,
       ...{ runtimes, isolationOf },
-      settings: settingsOf(config, deps, { dns, address: maintenance.acceptedAddress }),
+      settings: settingsOf(config, deps, { dns, accepted: maintenance }),
       floorRules,
       operatorUser: operatorUser(config, ownNamespace),
       isReady: () => caches.Gateway.isSynced() && namespaces.isSynced(),
@@ -182,15 +183,24 @@ function isolation(
 function settingsOf(
   injection: InjectionConfig,
   { config }: AdmissionDeps,
-  { dns, address }: { readonly dns: InjectOptions['dns']; readonly address: () => string | null },
+  {
+    dns,
+    accepted,
+  }: {
+    readonly dns: InjectOptions['dns']
+    readonly accepted: Pick<Guard, 'acceptedAddress' | 'acceptedSearchDomains'>
+  },
 ) {
   return {
-    ...{ dns, images: injection.images },
+    images: injection.images,
+    get dns() {
+      return { ...dns, searchDomains: accepted.acceptedSearchDomains() }
+    },
     get controlPlane() {
       return {
         url: injection.controlPlaneUrl ?? config.controlPlaneUrl,
         hasOwnCertificateAuthority: config.controlPlaneCaFile !== null,
-        address: address(),
+        address: accepted.acceptedAddress(),
       }
     },
     logLevel: injection.logLevel,
