@@ -110,6 +110,11 @@ export const CONFIG_VARIABLES = {
     fallback: 'the domain of `/etc/resolv.conf` of the operator, or `cluster.local`',
     meaning: 'Domain of the Services of the cluster, for sidecars',
   },
+  SIDECAR_SEARCH_DOMAINS: {
+    fallback: 'the search domains of `/etc/resolv.conf` of the operator, without those of the cluster',
+    meaning:
+      'Search domains of the nodes (`ec2.internal`), separated by commas, which sidecars omit from records of DNS look-ups',
+  },
   SIDECAR_LOG_LEVEL: { fallback: '`info`', meaning: '`LOG_LEVEL` of sidecars' },
   WEBHOOK_HOST: { fallback: '`0.0.0.0`', meaning: 'Address of the webhook' },
   WEBHOOK_PORT: { fallback: '`8443`', meaning: 'Port of the webhook; `0` selects any free port' },

@@ -100,6 +100,11 @@ export const CONFIG_VARIABLES = {
       'DNS servers of the gateway, `IP` or `IP:PORT`, separated by commas; `/etc/resolv.conf` and `/etc/hosts` have no effect',
   },
   CLUSTER_DOMAIN: { fallback: INJECTED, meaning: 'Domain of the Services of the cluster' },
+  SEARCH_DOMAINS: {
+    fallback: 'none; the injector sets it',
+    meaning:
+      'Search domains of the nodes, separated by commas, which records of DNS look-ups omit, as they omit those of the cluster',
+  },
   START_ONLY_WITH_RULES: {
     fallback: '`false`; the injector sets it',
     meaning: '`true`: the containers of the agent wait for the rules of the Gateway without a time limit',

@@ -52,7 +52,10 @@ export type PodConfig = {
   readonly controlPlaneAddress: string | null
   /** PEM file with the CA certificates of the control plane; null to trust the public roots. */
   readonly controlPlaneCaFile: string | null
-  readonly dns: DnsSettings
+  readonly dns: DnsSettings & {
+    /** Search domains of the nodes; empty if there are none. */
+    readonly searchDomains: readonly string[]
+  }
   /** True when the agent waits for the rules of the Gateway without a time limit. */
   readonly startsOnlyWithRules: boolean
   readonly adminSocket: string
@@ -114,6 +117,7 @@ function podConfig(env: Env): PodConfig | null {
     dns: {
       servers: injected(env, PROXY_ENV.dnsResolvers).split(','),
       clusterDomain: injected(env, PROXY_ENV.clusterDomain),
+      searchDomains: text(env, PROXY_ENV.searchDomains)?.split(',') ?? [],
     },
     startsOnlyWithRules: text(env, PROXY_ENV.startOnlyWithRules) === 'true',
     adminSocket: text(env, PROXY_ENV.adminSocket) ?? join(VOLUMES.admin.path, VOLUMES.admin.file),

@@ -1,7 +1,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import { isOpaque } from '../core/capture/host-names.ts'
 import { POD_PORTS } from '../core/capture/pod-contract.ts'
-import { clusterSearchDomains } from '../core/capture/search-names.ts'
+import { podSearchDomains } from '../core/capture/search-names.ts'
 import type { Resolve } from '../core/request/outbound-address.ts'
 import type { Snapshot } from '../core/snapshot/snapshot.ts'
 import { CertificateReply } from '../core/wire/gateway/certificate.ts'
@@ -148,7 +148,7 @@ async function openCapture(deps: PodDeps, probe: Probe): Promise<() => Promise<v
   const pool = createAddressPool()
   const unowned = createUnownedNames({
     ...deps.listener,
-    domains: clusterSearchDomains(deps.config.pod.namespace, deps.config.dns.clusterDomain),
+    domains: podSearchDomains(deps.config.pod.namespace, deps.config.dns),
     isUnowned: (name) => ownerOf(deps.snapshot(), name) === 'unknown',
     monotonicMs: deps.monotonicMs,
   })

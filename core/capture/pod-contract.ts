@@ -148,6 +148,8 @@ export const PROXY_ENV = {
    */
   dnsResolvers: 'DNS_RESOLVERS',
   clusterDomain: 'CLUSTER_DOMAIN',
+  /** Search domains of the nodes, separated by commas; absent if there are none. */
+  searchDomains: 'SEARCH_DOMAINS',
   /** Variable with the value `true` if the agent starts only with the rules of the Gateway; absent otherwise. */
   startOnlyWithRules: 'START_ONLY_WITH_RULES',
   adminSocket: 'ADMIN_SOCKET',

@@ -1,3 +1,6 @@
+/** Characters of a search domain, in lower case. */
+export const SEARCH_DOMAIN = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
+
 /**
  * Returns the search domains of a `resolv.conf`, in lower case: the domains of its last `search` or `domain` line
  * (resolv.conf(5)).
@@ -11,12 +14,26 @@ export function searchDomains(resolvConf: string): readonly string[] {
 }
 
 /**
- * Returns the search domains that the kubelet gives the pods of a namespace with cluster DNS. Ignores the settings of
- * the pod, because its author could choose a domain that hides DNS look-ups from the records.
+ * Returns the search domains that the kubelet gives the pods of a namespace with cluster DNS: those of the cluster, and
+ * those of the `resolv.conf` of the node. Settings of the pod have no effect: its author could choose a domain that hides
+ * DNS look-ups from the records.
  */
-export function clusterSearchDomains(namespace: string, clusterDomain: string): readonly string[] {
+export function podSearchDomains(
+  namespace: string,
+  {
+    clusterDomain,
+    searchDomains,
+  }: { readonly clusterDomain: string; readonly searchDomains: readonly string[] },
+): readonly string[] {
   const domain = clusterDomain.toLowerCase().replace(/^\.+|\.+$/g, '')
-  return [`${namespace}.svc.${domain}`, `svc.${domain}`, domain]
+  return [`${namespace}.svc.${domain}`, `svc.${domain}`, domain, ...searchDomains]
+}
+
+/** Returns the search domains of the node from those of a pod with cluster DNS, sorted. */
+export function nodeSearchDomains(domains: readonly string[], clusterDomain: string): readonly string[] {
+  const isOfCluster = (domain: string) =>
+    domain === clusterDomain || `.${domain}`.endsWith(`.svc.${clusterDomain}`)
+  return [...new Set(domains)].filter((domain) => !isOfCluster(domain) && SEARCH_DOMAIN.test(domain)).sort()
 }
 
 /**

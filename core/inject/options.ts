@@ -66,6 +66,11 @@ export type InjectOptions = {
     readonly resolvers: readonly string[]
     /** Domain of the cluster's Services, such as `cluster.local`. */
     readonly clusterDomain: string
+    /**
+     * Search domains of the nodes, such as `ec2.internal`, which the kubelet appends to those of the cluster. Absent or
+     * empty if there are none.
+     */
+    readonly searchDomains?: readonly string[]
   }
   readonly logLevel: string
   /** `OTEL_RESOURCE_ATTRIBUTES` of the sidecar; absent or null if there are none. */

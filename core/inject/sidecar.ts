@@ -151,6 +151,7 @@ function environment({ gateway, interception, agent, options }: SidecarFacts): C
       : []),
     variable(PROXY_ENV.dnsResolvers, options.dns.resolvers.join(',')),
     variable(PROXY_ENV.clusterDomain, options.dns.clusterDomain),
+    ...searchDomainVariable(options),
     ...(gateway.spec.agents?.startOnlyWithRules === true
       ? [variable(PROXY_ENV.startOnlyWithRules, 'true')]
       : []),
@@ -167,6 +168,12 @@ function environment({ gateway, interception, agent, options }: SidecarFacts): C
       : [variable(PROXY_ENV.resourceAttributes, options.resourceAttributes)]),
     ...Object.entries(RUNTIME_ENV).map(([name, value]) => variable(name, value)),
   ]
+}
+
+function searchDomainVariable({
+  dns: { searchDomains = [] },
+}: SidecarFacts['options']): NonNullable<Container['env']> {
+  return searchDomains.length === 0 ? [] : [variable(PROXY_ENV.searchDomains, searchDomains.join(','))]
 }
 
 function proxyMounts({ gateway, options }: SidecarFacts): readonly VolumeMount[] {

@@ -16,6 +16,7 @@ export function guardNames(): ReadonlyArray<{ readonly kind: GuardObject['kind']
     cooperativeGateways: [],
     autoGateways: [],
     controlPlaneAddresses: [],
+    searchDomains: [],
     gvisorRuntimeClasses: [],
     strictGateways: [],
     inboundDenied: [],

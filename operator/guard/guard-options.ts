@@ -14,6 +14,11 @@ export type GuardOptions = {
   /** Addresses of the control plane that the injectors of the replicas may set for sidecars. */
   readonly controlPlaneAddresses: readonly string[]
   readonly dns: InjectOptions['dns']
+  /**
+   * Values of the variable with the search domains of the nodes that the injectors of the replicas may set for sidecars:
+   * the replicas may run on nodes with different domains.
+   */
+  readonly searchDomains: readonly string[]
   /** `namespace/name` of the Gateways with `interception: proxyEnv`. Pods of these Gateways have no nftables rules. */
   readonly cooperativeGateways: readonly string[]
   /**

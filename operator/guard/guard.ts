@@ -9,9 +9,10 @@ import { guardObjects, IMAGES_ANNOTATION, PODS_POLICY } from './policies.ts'
 /** Interval in milliseconds at which the admission policies are written again, to repair changes by other clients. */
 const REPEAT_MS = 5 * 60_000
 /**
- * Number of images, and of addresses of the control plane, that the admission policies accept for sidecars. During an
- * upgrade, replicas of several versions inject pods. After the control plane's Service was created again, the replicas
- * resolve its new address at different times.
+ * Number of images, of addresses of the control plane and of lists of search domains that the admission policies accept
+ * for sidecars. During an upgrade, replicas of several versions inject pods. After the control plane's Service was created
+ * again, the replicas resolve its new address at different times. Replicas on different nodes may read different search
+ * domains.
  */
 const KEPT = 3
 /** Maximum attempts of a write that conflicts with writes of other replicas. */
@@ -22,6 +23,7 @@ const Accepted = z.object({
   proxy: z.array(z.string()),
   rules: z.array(z.string()),
   addresses: z.array(z.string()).default([]),
+  searchDomains: z.array(z.string()).default([]),
 })
 const Stored = z.looseObject({
   metadata: z.looseObject({
@@ -34,7 +36,7 @@ export type GuardDeps = {
   readonly client: KubeClient
   readonly installation: Omit<
     Installation,
-    'proxyImages' | 'ruleImages' | 'gvisorRuntimeClasses' | 'controlPlaneAddresses'
+    'proxyImages' | 'ruleImages' | 'gvisorRuntimeClasses' | 'controlPlaneAddresses' | 'searchDomains'
   >
   /** The images that this replica injects. */
   readonly images: { readonly proxy: string; readonly rules: string }
@@ -64,12 +66,20 @@ export type Guard = {
    * policies accept it.
    */
   acceptedAddress(): string | null
+  /**
+   * Returns the search domains of the nodes that this replica may inject: its own, once the admission policies accept
+   * them; otherwise none. Policies of a replica of an earlier version refuse the variable.
+   */
+  acceptedSearchDomains(): readonly string[]
 }
 
 export function createGuard(deps: GuardDeps): Guard {
   const { client, installation, images, controlPlaneAddress, monotonicMs } = deps
   let written = ''
   let addresses: readonly string[] = []
+  let areDomainsAccepted = false
+  const domains = installation.dns.searchDomains ?? []
+  const ownDomains = domains.length === 0 ? null : domains.join(',')
   let invalidations = 0
   let writtenAt = Number.NEGATIVE_INFINITY
   return {
@@ -81,6 +91,7 @@ export function createGuard(deps: GuardDeps): Guard {
         proxyImages: [images.proxy],
         ruleImages: [images.rules],
         controlPlaneAddresses: newest([], controlPlaneAddress()),
+        searchDomains: newest([], ownDomains),
       }
       const wanted = JSON.stringify(guardOptions(own, gateways))
       if (wanted === written && monotonicMs() - writtenAt < REPEAT_MS) return
@@ -93,12 +104,14 @@ export function createGuard(deps: GuardDeps): Guard {
     },
     invalidate() {
       written = ''
+      areDomainsAccepted = false
       invalidations += 1
     },
     acceptedAddress() {
       const address = controlPlaneAddress()
       return address !== null && addresses.includes(address) ? address : null
     },
+    acceptedSearchDomains: () => (areDomainsAccepted ? domains : []),
   }
 
   /**
@@ -114,10 +127,12 @@ export function createGuard(deps: GuardDeps): Guard {
         proxyImages: newest(stored.proxy, images.proxy),
         ruleImages: newest(stored.rules, images.rules),
         controlPlaneAddresses: newest(stored.addresses, controlPlaneAddress()),
+        searchDomains: newest(stored.searchDomains, ownDomains),
       }
       try {
         await applyGuard(client, guardObjects(guardOptions(known, gateways)), basis)
         addresses = known.controlPlaneAddresses
+        areDomainsAccepted = true
         return
       } catch (error) {
         if (!hasCode(error, 'conflict') || attempt === ATTEMPTS) throw error
@@ -127,7 +142,7 @@ export function createGuard(deps: GuardDeps): Guard {
 }
 
 /**
- * Returns the images or addresses to accept, newest last. Keeps the stored order, so that replicas of two versions do
+ * Returns the images, addresses or search domains to accept, newest last. Keeps the stored order, so that replicas of two versions do
  * not overwrite each other endlessly.
  */
 function newest(stored: readonly string[], own: string | null): readonly string[] {
@@ -137,7 +152,7 @@ function newest(stored: readonly string[], own: string | null): readonly string[
 type AcceptedBefore = { readonly stored: z.infer<typeof Accepted>; readonly basis: Basis | null }
 
 async function acceptedBefore(client: KubeClient): Promise<AcceptedBefore> {
-  const none = { proxy: [], rules: [], addresses: [] }
+  const none = { proxy: [], rules: [], addresses: [], searchDomains: [] }
   try {
     const { metadata } = Stored.parse(await client.call({ method: 'GET', path: POLICY_PATH }))
     const noted = Accepted.safeParse(JSON.parse(metadata.annotations[IMAGES_ANNOTATION] ?? 'null'))

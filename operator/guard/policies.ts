@@ -20,8 +20,8 @@ export type GuardObject = {
 }
 
 /**
- * Name of the admission policy about new pods. An annotation of the policy records the images, and the addresses of the
- * control plane, that the policy accepts.
+ * Name of the admission policy about new pods. An annotation of the policy records the images, the addresses of the
+ * control plane and the search domains that the policy accepts.
  */
 export const PODS_POLICY = 'chaperone-pods'
 export const IMAGES_ANNOTATION = 'chaperone.dev/images'
@@ -46,6 +46,7 @@ function newPods(options: GuardOptions): Policy {
         proxy: options.proxyImages,
         rules: options.ruleImages,
         addresses: options.controlPlaneAddresses,
+        searchDomains: options.searchDomains,
       }),
     },
     rule: { operations: ['CREATE'], resources: ['pods'] },

@@ -90,6 +90,7 @@ function proxyRules({
   controlPlaneUrl,
   controlPlaneAddresses,
   dns,
+  searchDomains,
 }: GuardOptions): readonly Validation[] {
   const at = 'variables.proxy'
   return [
@@ -128,6 +129,10 @@ function proxyRules({
     demand(
       `${hasVariable(at, PROXY_ENV.dnsResolvers, dns.resolvers.join(','))} && ${hasVariable(at, PROXY_ENV.clusterDomain, dns.clusterDomain)}`,
       `${PROXY}.env[${PROXY_ENV.dnsResolvers}]: must name the DNS servers and the cluster domain of this installation`,
+    ),
+    demand(
+      `${at}.?env.orValue([]).filter(e, e.name == ${text(PROXY_ENV.searchDomains)}).all(e, e.?value.orValue('') in ${texts(searchDomains)})`,
+      `${PROXY}.env[${PROXY_ENV.searchDomains}]: must be the search domains of the nodes of this installation, or absent`,
     ),
     demand(
       `variables.gateway != '' && (${gatewayAnnotation('/')} ? variables.gateway == variables.named : variables.gateway == request.namespace + '/' + variables.named)`,

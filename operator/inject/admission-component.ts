@@ -4,6 +4,7 @@ import type { Isolation } from '../../core/inject/interception.ts'
 import type { InjectGateway, InjectOptions } from '../../core/inject/options.ts'
 import type { AdmissionComponent, AdmissionDeps } from '../cluster/admission.ts'
 import type { CustomResource } from '../cluster/custom-resources.ts'
+import type { Guard } from '../guard/guard.ts'
 import type { ReadinessCheck } from '../health-server.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/objects.ts'
@@ -74,7 +75,7 @@ export function admissionComponent(
       gateways: lookup(deps, gateways),
       runtimes,
       isolationOf,
-      settings: settingsOf(config, deps, { dns, address: maintenance.acceptedAddress }),
+      settings: settingsOf(config, deps, { dns, accepted: maintenance }),
     })
     const restoration = startGuardRestoration({
       client,
@@ -222,16 +223,24 @@ function isolation(
 function settingsOf(
   injection: InjectionConfig,
   { config }: AdmissionDeps,
-  { dns, address }: { readonly dns: InjectOptions['dns']; readonly address: () => string | null },
+  {
+    dns,
+    accepted,
+  }: {
+    readonly dns: InjectOptions['dns']
+    readonly accepted: Pick<Guard, 'acceptedAddress' | 'acceptedSearchDomains'>
+  },
 ) {
   return {
-    dns,
     images: injection.images,
+    get dns() {
+      return { ...dns, searchDomains: accepted.acceptedSearchDomains() }
+    },
     get controlPlane() {
       return {
         url: injection.controlPlaneUrl ?? config.controlPlaneUrl,
         hasOwnCertificateAuthority: config.controlPlaneCaFile !== null,
-        address: address(),
+        address: accepted.acceptedAddress(),
       }
     },
     logLevel: injection.logLevel,

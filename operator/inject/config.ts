@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { SEARCH_DOMAIN } from '../../core/capture/search-names.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import { DEFAULT_PROXY_COMMAND, type SidecarImages } from '../../core/inject/options.ts'
 import { splitAuthority, withoutBrackets } from '../../core/request/authority-text.ts'
@@ -14,12 +15,13 @@ export type InjectionConfig = {
   /** `SIDECAR_CONTROL_PLANE_URL`: control plane URL for sidecars; null when sidecars use the URL of the operator. */
   readonly controlPlaneUrl: string | null
   /**
-   * `SIDECAR_DNS_RESOLVERS`, addresses separated by commas, and `SIDECAR_CLUSTER_DOMAIN`. Without these settings (an
-   * empty list and null), sidecars use the DNS of the operator's own `/etc/resolv.conf`.
+   * `SIDECAR_DNS_RESOLVERS` and `SIDECAR_SEARCH_DOMAINS`, separated by commas, and `SIDECAR_CLUSTER_DOMAIN`. Without
+   * these settings (empty lists and null), sidecars use the DNS of the operator's own `/etc/resolv.conf`.
    */
   readonly dns: {
     readonly resolvers: readonly string[]
     readonly clusterDomain: string | null
+    readonly searchDomains: readonly string[]
     /**
      * `SIDECAR_DNS_PODS`: pods behind the DNS servers, `NAMESPACE/KEY=VALUE,…`; default `kube-system/k8s-app=kube-dns`.
      */
@@ -74,6 +76,7 @@ export function readInjectionConfig(env: Env): InjectionConfig {
     dns: {
       resolvers: resolvers(env),
       clusterDomain: text(env, 'SIDECAR_CLUSTER_DOMAIN'),
+      searchDomains: searchDomains(env),
       pods: labelledPods(text(env, 'SIDECAR_DNS_PODS') ?? 'kube-system/k8s-app=kube-dns'),
     },
     proxyEnvUpstreams: upstreams(text(env, 'PROXY_ENV_UPSTREAMS')),
@@ -90,6 +93,16 @@ export function readInjectionConfig(env: Env): InjectionConfig {
     serviceAccount: text(env, 'OPERATOR_SERVICE_ACCOUNT') ?? 'chaperone-operator',
     evicts: text(env, 'EVICT_UNGOVERNED') === 'true',
   }
+}
+
+function searchDomains(env: Env): readonly string[] {
+  const given = (text(env, 'SIDECAR_SEARCH_DOMAINS') ?? '').toLowerCase().split(',')
+  const domains = given.map((each) => each.trim().replace(/\.$/, '')).filter((each) => each !== '')
+  const bad = domains.find((each) => !SEARCH_DOMAIN.test(each))
+  if (bad === undefined) return domains
+  throw invalid(
+    `SIDECAR_SEARCH_DOMAINS has ${JSON.stringify(bad)}; give the search domains of the nodes, separated by commas, such as ec2.internal`,
+  )
 }
 
 function text(env: Env, name: string): string | null {

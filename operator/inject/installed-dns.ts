@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { searchDomains } from '../../core/capture/search-names.ts'
+import { nodeSearchDomains, searchDomains } from '../../core/capture/search-names.ts'
 import { ChaperoneError } from '../../core/errors.ts'
 import type { InjectOptions } from '../../core/inject/options.ts'
 import type { InjectionConfig } from './config.ts'
@@ -12,7 +12,7 @@ const RESOLV_CONF = '/etc/resolv.conf'
  * Throws `validation` when neither names a server.
  */
 export async function installedDns(
-  { resolvers, clusterDomain }: Omit<InjectionConfig['dns'], 'pods'>,
+  { resolvers, clusterDomain, searchDomains: given }: Omit<InjectionConfig['dns'], 'pods'>,
   file: string = RESOLV_CONF,
 ): Promise<InjectOptions['dns']> {
   const text = await readFile(file, 'utf8').catch(() => '')
@@ -21,7 +21,10 @@ export async function installedDns(
     throw new ChaperoneError('validation', {
       detail: `SIDECAR_DNS_RESOLVERS is not set, and ${file} names no DNS server that pods can reach; set the variable to the address of the cluster DNS, such as 10.96.0.10`,
     })
-  return { resolvers: servers, clusterDomain: clusterDomain ?? domainOf(text) ?? 'cluster.local' }
+  const domain = clusterDomain ?? domainOf(text) ?? 'cluster.local'
+  // The domains of the pod may be of another cluster domain than the configured one.
+  const ofNode = nodeSearchDomains(nodeSearchDomains(searchDomains(text), domainOf(text) ?? domain), domain)
+  return { resolvers: servers, clusterDomain: domain, searchDomains: given.length > 0 ? given : ofNode }
 }
 
 /** Returns the servers, without those on loopback addresses: in a pod such an address is the pod itself. */

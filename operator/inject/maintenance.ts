@@ -85,6 +85,7 @@ export function createMaintenance(
   return {
     problem: () => problem,
     acceptedAddress: guard.acceptedAddress,
+    acceptedSearchDomains: guard.acceptedSearchDomains,
     soon,
     restorers: {
       trust: trust.restore,

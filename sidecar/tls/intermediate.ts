@@ -31,6 +31,8 @@ export type IntermediateDeps = {
   readonly random: () => number
   /** Clock of the renewal in Unix milliseconds; default: the system clock. */
   readonly nowMs?: () => number
+  /** Clock of the time since the hosts changed, in milliseconds; default: the monotonic clock of the process. */
+  readonly monotonicMs?: () => number
   /** Interval in milliseconds at which the clock is checked for a due renewal; default: one minute. */
   readonly checkMs?: number
   readonly log: Pick<Log, 'info' | 'warn'>
@@ -48,8 +50,8 @@ const CHECK_MS = 60_000
  */
 const SPREAD_MS = 1_500
 /**
- * Time in milliseconds after a change of the hosts in which the cause of certificates with other names is a replica
- * that lags. Requests in this time are less than 5 s apart, the spread included.
+ * Time in milliseconds after a change of the hosts for which certificates with other names are explained by a replica
+ * that lags. Requests in this time start less than 5 s apart, the spread included, unless one takes longer.
  */
 const LAG_MS = 60_000
 const LAG_RETRY = { firstMs: RETRY_MS, maxMs: 3_000 }
@@ -127,14 +129,16 @@ export function createIntermediate(deps: IntermediateDeps): Intermediate {
  * certificates.
  */
 function createReissue(
-  { random, log }: IntermediateDeps,
+  { random, log, monotonicMs = () => performance.now() }: IntermediateDeps,
   permitted: () => PermittedNames | null,
   issue: () => Promise<void>,
 ) {
   // Names that the certificate must permit. Null before the first snapshot: any permitted names are accepted.
   let wanted: PermittedNames | null = null
-  /** Attempts since the hosts changed, attempts after `LAG_MS`, and milliseconds waited before the attempts. */
-  let [attempts, lateAttempts, waitedMs] = [0, 0, 0]
+  /** Attempts since the hosts changed, and those of them after `LAG_MS`. */
+  let [attempts, lateAttempts] = [0, 0]
+  /** Times of the change of the hosts, and of the start of the last attempt. */
+  let [changedAtMs, startedAtMs] = [0, 0]
   let timer: NodeJS.Timeout | undefined
   let isIssuing = false
   let isClosed = false
@@ -146,20 +150,22 @@ function createReissue(
     if (present === null || wanted === null || isSame(present, wanted)) return
     if (isIssuing || isClosed) return
     clearTimeout(timer)
-    const delayMs = backOffMs() + random() * SPREAD_MS
-    timer = setTimeout(() => void attempt(delayMs), delayMs).unref()
+    const isLate = attempts > 0 && monotonicMs() - changedAtMs >= LAG_MS
+    const pauseMs = backOffMs(isLate) + random() * SPREAD_MS
+    // Within `LAG_MS`, the pause begins at the start of the last attempt, which may have taken long.
+    const passedMs = attempts === 0 || isLate ? 0 : monotonicMs() - startedAtMs
+    timer = setTimeout(() => void attempt(isLate), Math.max(pauseMs - passedMs, 0)).unref()
   }
 
-  function backOffMs(): number {
+  function backOffMs(isLate: boolean): number {
     if (attempts === 0) return 0
-    const isLag = waitedMs < LAG_MS
-    return isLag ? backOffLimitMs(attempts - 1, LAG_RETRY) : backOffLimitMs(lateAttempts, REISSUE_RETRY)
+    return isLate ? backOffLimitMs(lateAttempts, REISSUE_RETRY) : backOffLimitMs(attempts - 1, LAG_RETRY)
   }
 
-  async function attempt(delayMs: number): Promise<void> {
-    if (waitedMs >= LAG_MS) lateAttempts++
+  async function attempt(isLate: boolean): Promise<void> {
+    if (isLate) lateAttempts++
     attempts++
-    waitedMs += delayMs
+    startedAtMs = monotonicMs()
     isIssuing = true
     try {
       await issue()
@@ -181,7 +187,7 @@ function createReissue(
       wanted = names
       attempts = 0
       lateAttempts = 0
-      waitedMs = 0
+      changedAtMs = monotonicMs()
       compare()
     },
     close(): void {

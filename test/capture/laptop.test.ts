@@ -156,7 +156,9 @@ print("ready",flush=True);sys.stdin.read()`
       expect([isOpenToCaptured(manifests), isOpenToCaptured(laptop.manifests)]).toEqual([true, false])
       const warnings: string[] = []
       const env = { HOME: dir, XDG_STATE_HOME: join(dir, 'state') }
-      expect(protectManifests({ env, manifests, warn: (line) => void warnings.push(line) })).toBe(false)
+      expect(
+        protectManifests({ env, manifests, isTrusted: false, warn: (line) => void warnings.push(line) }),
+      ).toBe(false)
       expect(warnings.join()).toContain('credentials from env, file and exec are off')
       expect(maskedFolders(env)).toContain(manifests)
     } finally {

@@ -13,6 +13,7 @@ export const GUARD_OPTIONS: GuardOptions = {
   cooperativeGateways: [],
   autoGateways: [],
   controlPlaneAddresses: [],
+  searchDomains: [],
   gvisorRuntimeClasses: [],
   strictGateways: [],
   inboundDenied: [],

@@ -36,6 +36,8 @@ export type InstallationOptions = {
    * commands authenticate, is sufficient for approvals.
    */
   readonly approvals: 'session' | 'token'
+  /** True if the user has checked a manifests folder that was replaced. */
+  readonly trustsManifests?: boolean
   /** Command line of this installation, for texts of the dashboard. */
   readonly command: string
   readonly env: NodeJS.ProcessEnv
@@ -79,7 +81,8 @@ async function startLocked(
   const keys = ensureSecrets(folder)
   const installationKeyFile = ensureInstallationKey(env, folder.root)
   const { created: starterWritten } = ensureManifests(manifests)
-  const localCredentials = protectManifests(options)
+  const isTrusted = starterWritten || options.trustsManifests === true
+  const localCredentials = protectManifests({ ...options, isTrusted })
   const { ports: addresses, started: processes } = await startOnPorts(
     options.port === 0 || (withGateway && options.gatewayPort === 0),
     () => chooseAddresses(options, { installationKeyFile, localCredentials }),

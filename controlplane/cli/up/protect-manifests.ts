@@ -3,17 +3,23 @@ import { realFolderPath } from '../state/folder-ownership.ts'
 import { recordManifestFolder } from '../state/manifest-folders.ts'
 import type { InstallationOptions } from './installation.ts'
 
+export type ManifestsProtection = Pick<InstallationOptions, 'env' | 'manifests' | 'warn'> & {
+  /** True if the user has checked the folder, or if this process has created it. */
+  readonly isTrusted: boolean
+}
+
 /**
- * Masks the manifests folder for commands whose capture starts later. Returns false, with a warning, while a
- * captured command has access to the folder: the command could otherwise write a manifest whose credential is a command
- * of its choice, which the control plane would run outside of the capture.
+ * Masks the manifests folder for commands whose capture starts later. Returns false, with a warning, if a captured
+ * command has access to the folder, or if the folder was replaced: a command could otherwise write a manifest whose
+ * credential is a command of its choice, which the control plane would run outside of the capture.
  */
-export function protectManifests({
-  env,
-  manifests,
-  warn,
-}: Pick<InstallationOptions, 'env' | 'manifests' | 'warn'>): boolean {
-  recordManifestFolder(env, manifests)
+export function protectManifests({ env, manifests, warn, isTrusted }: ManifestsProtection): boolean {
+  if (!recordManifestFolder(env, manifests, { isTrusted })) {
+    warn(
+      `${manifests} is not the folder with which Chaperone was started before: this folder or a parent was moved, or created again. A captured command could have written its manifests, so credentials from env, file and exec are off. Check the commands, variables and files that the manifests name, then start Chaperone once with --trust-manifests.`,
+    )
+    return false
+  }
   if (!isOpenToCaptured(realFolderPath(manifests))) return true
   warn(
     `A captured command that runs now has access to ${manifests}, so credentials from env, file and exec are off. End the command, check the manifests, and start Chaperone again.`,

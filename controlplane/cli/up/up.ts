@@ -13,7 +13,7 @@ export const up: Command = {
   name: 'up',
   summary: 'Start the control plane, gateway and database on this machine',
   usage: [
-    'up [--data DIR] [--manifests DIR] [--here] [--host ADDR] [--port N] [--gateway-port N | --no-gateway]\n            [--approvals session|token] [--json]',
+    'up [--data DIR] [--manifests DIR] [--here] [--host ADDR] [--port N] [--gateway-port N | --no-gateway]\n            [--approvals session|token] [--trust-manifests] [--json]',
   ],
   details:
     'Runs until Ctrl-C. All state is in one data folder, and the next start resumes it. DATABASE_URL selects your own PostgreSQL\n' +
@@ -36,6 +36,10 @@ export const up: Command = {
       type: 'string',
       value: 'MODE',
       help: 'session (default): once there is an owner, approvals and changes of rules require a session (chaperone login); token: the admin token, which the command line uses, suffices',
+    },
+    'trust-manifests': {
+      type: 'boolean',
+      help: 'allow credentials from env, file and exec in a manifests folder that was moved or created again; check its manifests before',
     },
     here: {
       type: 'boolean',
@@ -108,6 +112,7 @@ function upOptions(invocation: Invocation): InstallationOptions {
     manifests: manifests === undefined ? folder.manifests : resolve(cwd, manifests),
     host: text(invocation, 'host') ?? '127.0.0.1',
     withGateway: !flag(invocation, 'no-gateway'),
+    trustsManifests: flag(invocation, 'trust-manifests'),
     command: commandName(cwd),
     env,
     warn: (line) => terminal.warn(`chaperone: ${line}`),

@@ -1,3 +1,4 @@
+import { TOKEN_TTL_S } from '../../../core/capture/pod-contract.ts'
 import type { Instance } from '../../../core/wire/gateway/instance.ts'
 import type { KnownPod } from '../../../core/wire/operator/pods.ts'
 import type { Query } from '../../db/query.ts'
@@ -21,12 +22,17 @@ export async function isGovernedServiceAccount(
   return rows.length > 0
 }
 
-/** Reports whether a registered Gateway has a reported pod that is not deleted. */
+/**
+ * Returns whether a registered Gateway has a pod that runs or starts. The operator does not report that a pod has
+ * completed, so a pod counts for `TOKEN_TTL_S` after its report and after each new token: the kubelet replaces the token
+ * of a running pod before that time has passed.
+ */
 export async function hasGatewayWithPod(q: Query): Promise<boolean> {
   const { rows } = await q.query(
     `select 1 from pod_identities join gateways on gateways.name = pod_identities.gateway
-     where deleted_at is null limit 1`,
-    [],
+     where deleted_at is null
+       and greatest(reported_at, token_seen_at) > clock_timestamp() - make_interval(secs => $1) limit 1`,
+    [TOKEN_TTL_S],
   )
   return rows.length > 0
 }

@@ -6,7 +6,7 @@ import type { FrontDeps } from '../deps.ts'
 import { createDiscardingReply } from '../discarding-reply.ts'
 
 export type UnownedNamesDeps = Pick<FrontDeps, 'handle' | 'newRequestId' | 'log'> & {
-  /** Search domains of the cluster, which resolvers of clients append. */
+  /** Search domains of the cluster and its nodes, which resolvers of clients append. */
   readonly domains: readonly string[]
   readonly isUnowned: (name: string) => boolean
   readonly monotonicMs: () => number

@@ -24,6 +24,8 @@ let repositories: readonly string[]
 let asked: Limit[]
 let reads: number
 let monotonicMs: number
+/** Permission that the code host refuses although the installation lists it. */
+let refused: string | null
 
 beforeEach(() => {
   account = 'Acme'
@@ -32,6 +34,7 @@ beforeEach(() => {
   asked = []
   reads = 0
   monotonicMs = 0
+  refused = null
 })
 
 /** The API of the code host: 422 for repositories and permissions that the installation does not have. */
@@ -43,6 +46,7 @@ const codeHost: CheckedFetch = async (_url, { method, body } = {}) => {
   const limit = JSON.parse(String(body)) as Limit
   asked.push(limit)
   const isCovered =
+    !Object.keys(limit.permissions).includes(refused ?? '') &&
     (limit.repositories ?? []).every((name) => repositories.includes(name)) &&
     Object.entries(limit.permissions).every(([name, access]) =>
       [access, 'write'].includes(granted[name] ?? ''),
@@ -81,18 +85,42 @@ test('an installation whose account was renamed is read again for a repository o
   })
 })
 
-test('a repository that the installation does not have gets a token for public content only, after one more read', async () => {
+test('a read of a repository that the installation does not have gets a token for public content only, after one more read', async () => {
   const mint = createMint()
   expect(await mint(['contents:read'])).toHaveProperty('secret')
-  const token = await mint(['contents:write'], 'acme/other')
-  expect(token).toMatchObject({ secret: 'ghs_1', scope: ['metadata:read'] })
+  const token = await mint(['contents:read'], 'acme/other')
+  expect(token).toMatchObject({
+    secret: 'ghs_1',
+    scope: ['metadata:read', 'not in the installation: acme/other'],
+  })
   // The owner may add the repository.
   expect(token.lifetimeMs).toBeLessThanOrEqual(300_000)
   expect(reads).toBe(2)
   expect(asked.at(-1)).toEqual({ permissions: { metadata: 'read' } })
 })
 
-test('a mutation on such a repository also reads what the Connector may read, and writes nothing', async () => {
+test('a change in a repository that the installation does not have is refused with the reason', async () => {
+  const mint = createMint()
+  const reason = 'The installation of the GitHub App has no repository acme/former'
+  await expect(mint(['contents:write'], 'acme/former')).rejects.toThrow(reason)
+  await expect(mint(['issues:write'], 'acme/former', true)).rejects.toThrow('If the repository was renamed')
+  // A read without permissions beside `metadata` needs no further request to distinguish the reasons.
+  asked = []
+  expect(await mint(['metadata:read'], 'acme/former')).toHaveProperty('secret')
+  expect(asked).toHaveLength(2)
+})
+
+test('a permission that the installation refuses never makes a public token', async () => {
+  const mint = createMint()
+  expect(await mint(['contents:read'])).toHaveProperty('secret')
+  // The installation still lists the permission.
+  refused = 'contents'
+  const lacks = 'issued no token for these repositories (status 422: Not granted)'
+  await expect(mint(['contents:read'])).rejects.toThrow(lacks)
+  await expect(mint(['contents:write'])).rejects.toThrow(lacks)
+})
+
+test('a mutation on a repository of another account also reads what the Connector may read, and writes nothing', async () => {
   const mint = createMint()
   await mint(['issues:write'], 'other/site', true)
   const { permissions } = asked.at(-1) ?? {}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
-  clusterSearchDomains,
+  nodeSearchDomains,
+  podSearchDomains,
   searchDomains,
   withoutSearchDomain,
 } from '../../../core/capture/search-names.ts'
@@ -17,7 +18,23 @@ describe('the search domains of a resolver', () => {
   })
 
   test('are those of the namespace where only the cluster chooses them', () => {
-    expect(clusterSearchDomains('team', 'Cluster.local.')).toEqual(DOMAINS)
+    const cluster = { clusterDomain: 'Cluster.local.', searchDomains: [] }
+    expect(podSearchDomains('team', cluster)).toEqual(DOMAINS)
+  })
+
+  test('also are those of the node, which the kubelet appends', () => {
+    const all = [
+      ...DOMAINS,
+      'ec2.internal',
+      'c.project.internal',
+      'xcluster.local',
+      'ec2.internal',
+      "o'hara.test",
+    ]
+    const ofNode = nodeSearchDomains(all, 'cluster.local')
+    expect(ofNode).toEqual(['c.project.internal', 'ec2.internal', 'xcluster.local'])
+    const domains = podSearchDomains('team', { clusterDomain: 'cluster.local', searchDomains: ofNode })
+    expect(withoutSearchDomain('api.example.com.ec2.internal', domains)).toBe('api.example.com')
   })
 
   test.each([

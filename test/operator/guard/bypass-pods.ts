@@ -12,6 +12,7 @@ export const OPTIONS = {
   cooperativeGateways: ['team/soft'],
   autoGateways: ['team/auto'],
   controlPlaneAddresses: ['10.96.7.6', '10.96.7.7'],
+  searchDomains: ['ec2.internal', 'corp.example,ec2.internal'],
   gvisorRuntimeClasses: ['sandboxed'],
   strictGateways: ['team/hard'],
   inboundDenied: ['team/inward'],
@@ -198,6 +199,11 @@ export const WAYS: ReadonlyArray<readonly [string, (pod: Pod) => void, string]> 
       for (const each of proxy(pod).env ?? []) if (each.name === 'CLUSTER_DOMAIN') each.value = 'evil.example'
     },
     'DNS_RESOLVERS',
+  ],
+  [
+    'with search domains of its own for the proxy',
+    (pod) => proxy(pod).env?.push({ name: 'SEARCH_DOMAINS', value: 'evil.example' }),
+    'SEARCH_DOMAINS',
   ],
   [
     'with a library in the proxy',

@@ -79,3 +79,34 @@ test('replicas that resolved different addresses accept both, and inject one onl
   }
   expect([accepts('10.96.7.7'), accepts('10.96.7.8'), accepts('10.96.7.10')]).toEqual([false, true, true])
 })
+
+test('search domains are injected only while the policies accept them, beside those of other replicas', async () => {
+  let stored: { metadata: { annotations?: object }; spec: unknown } | null = null
+  const client = {
+    async call({ method, path, body }: KubeCall) {
+      if (!path.endsWith('/validatingadmissionpolicies/chaperone-pods')) return {}
+      if (method === 'GET' && stored === null) throw new ChaperoneError('not_found')
+      if (method === 'PATCH') stored = body as typeof stored
+      return { ...stored, metadata: { ...stored?.metadata, resourceVersion: '1' } }
+    },
+  } as unknown as KubeClient
+  const replica = (...searchDomains: string[]) =>
+    createGuard({
+      client,
+      installation: { ...GUARD_OPTIONS, dns: { ...GUARD_OPTIONS.dns, searchDomains } },
+      ...{ images: { proxy: 'p', rules: 'r' }, controlPlaneAddress: () => null, monotonicMs: () => 0 },
+    })
+  const accepts = (domains: string) => JSON.stringify(stored?.spec).includes(`'${domains}'`)
+  const [first, second] = [replica('ec2.internal'), replica('corp.example', 'ec2.internal')]
+  expect(first.acceptedSearchDomains()).toEqual([])
+  await first.reconcile(NONE)
+  await second.reconcile(NONE)
+  expect(first.acceptedSearchDomains()).toEqual(['ec2.internal'])
+  expect(second.acceptedSearchDomains()).toEqual(['corp.example', 'ec2.internal'])
+  expect([accepts('ec2.internal'), accepts('corp.example,ec2.internal')]).toEqual([true, true])
+  // A replica of an earlier version, whose policy refuses the variable, wrote the policy.
+  first.invalidate()
+  expect(first.acceptedSearchDomains()).toEqual([])
+  await first.reconcile(NONE)
+  expect(first.acceptedSearchDomains()).toEqual(['ec2.internal'])
+})

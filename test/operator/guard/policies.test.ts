@@ -141,6 +141,15 @@ describe.skipIf(kubeAssets() === null)(`the guard without a webhook (${KUBE_ASSE
     expect(await create(addressed('elsewhere', '10.96.7.8'))).toContain('CONTROL_PLANE_ADDRESS')
   })
 
+  it('admits the search domains that the injectors set, and none', async () => {
+    const searching = (name: string, value: string) =>
+      governedPod(name, (pod) => proxy(pod).env?.push({ name: 'SEARCH_DOMAINS', value }))
+    expect(await create(searching('searching', 'corp.example,ec2.internal'))).toBeNull()
+    expect(await create(searching('searching-elsewhere', 'ec2.internal'))).toBeNull()
+    expect(await create(governedPod('searching-none'))).toBeNull()
+    expect(await create(searching('searching-part', 'corp.example'))).toContain('SEARCH_DOMAINS')
+  })
+
   it('admits the resource attributes of OpenTelemetry that the injector sets', async () => {
     const described = governedPod('described', (pod) =>
       proxy(pod).env?.push({ name: 'OTEL_RESOURCE_ATTRIBUTES', value: 'k8s.cluster.name=prod-1' }),

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readInjectionConfig } from '../../../operator/inject/config.ts'
 import { installedDns } from '../../../operator/inject/installed-dns.ts'
 
-const UNSET = { resolvers: [], clusterDomain: null }
+const UNSET = { resolvers: [], clusterDomain: null, searchDomains: [] }
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'installed-dns-'))
@@ -26,7 +26,23 @@ describe('the DNS of sidecars', () => {
     expect(await installedDns(UNSET, file)).toEqual({
       resolvers: ['10.96.0.10', 'fd00::10'],
       clusterDomain: 'example.net',
+      searchDomains: [],
     })
+  })
+
+  it('has the search domains of the node, which the kubelet adds to those of the cluster', async () => {
+    const file = resolvConf(
+      'search chaperone-system.svc.cluster.local svc.cluster.local cluster.local EC2.internal corp.example\nnameserver 10.96.0.10\n',
+    )
+    const { searchDomains } = await installedDns(UNSET, file)
+    expect(searchDomains).toEqual(['corp.example', 'ec2.internal'])
+    const other = await installedDns({ ...UNSET, clusterDomain: 'corp.example' }, file)
+    expect(other.searchDomains).toEqual(['ec2.internal'])
+    const env = { SIDECAR_IMAGE: 'image', SIDECAR_SEARCH_DOMAINS: 'C.Project.internal., google.internal' }
+    const given = await installedDns(readInjectionConfig(env).dns, file)
+    expect(given.searchDomains).toEqual(['c.project.internal', 'google.internal'])
+    const bad = { SIDECAR_IMAGE: 'image', SIDECAR_SEARCH_DOMAINS: "a'b" }
+    expect(() => readInjectionConfig(bad)).toThrow('SIDECAR_SEARCH_DOMAINS has')
   })
 
   it('is what the installation names, whatever the operator’s pod has', async () => {
@@ -39,6 +55,7 @@ describe('the DNS of sidecars', () => {
     expect(await installedDns(readInjectionConfig(env).dns, file)).toEqual({
       resolvers: ['192.0.2.1', '[2001:db8::1]:5353'],
       clusterDomain: 'two',
+      searchDomains: [],
     })
   })
 

@@ -12,6 +12,8 @@ import { eventually } from '../../support/eventually.ts'
 
 const ca = createGatewayCa(createKeyring(randomBytes(32)), Date.now())
 const log = { info() {}, warn() {} }
+/** Monotonic clock that fake timers do not replace. */
+const realNowMs = performance.now.bind(performance)
 let dir = ''
 let pod: PodCa
 /** What the control plane permits; null: it does not answer. */
@@ -20,6 +22,8 @@ let issued = 0
 let signed = 0
 /** How far the clock of the pod is ahead. */
 let aheadMs = 0
+/** For how long the control plane signs, in milliseconds. */
+let signingMs = 0
 /** Random number of the pod: the latest request is the one with the highest number. */
 let random = 0
 /** For how long certificates are valid from now on. */
@@ -33,6 +37,7 @@ beforeEach(async () => {
   aheadMs = 0
   lifeMs = 86_400_000
   random = 0
+  signingMs = 0
   pod = create()
 })
 afterEach(async () => {
@@ -44,11 +49,12 @@ afterEach(async () => {
 function create(): PodCa {
   return createPodCa({
     name: 'team/bot',
-    sign(request) {
-      if (hosts === null) return Promise.reject(new Error('no control plane'))
+    async sign(request) {
+      if (hosts === null) throw new Error('no control plane')
       signed++
+      if (signingMs > 0) await new Promise((resolve) => setTimeout(resolve, signingMs))
       const terms = { subject: 'team/bot', hosts, nowMs: Date.now() + aheadMs - 86_400_000 + lifeMs }
-      return Promise.resolve(ca.issue(request, terms).chain)
+      return ca.issue(request, terms).chain
     },
     own: {
       certFile: join(dir, 'ca.crt'),
@@ -65,13 +71,13 @@ function create(): PodCa {
 
 /** Back-offs end when the clock is advanced, and take no time. */
 function useFakeTimers(): void {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
 }
 
 /** Advances the fake timers by `stepMs` milliseconds until the condition is met. */
 async function advanceUntil(isMet: () => boolean, stepMs: number): Promise<void> {
-  for (const deadline = performance.now() + 60_000; !isMet(); await turn()) {
-    if (performance.now() > deadline) throw new Error('the condition was not met within 60 s')
+  for (const deadline = realNowMs() + 60_000; !isMet(); await turn()) {
+    if (realNowMs() > deadline) throw new Error('the condition was not met within 60 s')
     await vi.advanceTimersByTimeAsync(stepMs)
   }
 }
@@ -146,7 +152,25 @@ test.each([0, LATEST])(
   },
 )
 
-test('certificates that differ for another reason are requested at growing intervals', async () => {
+test('requests to a replica that lags and signs slowly start less than 5 s apart for a minute, and then less often', async () => {
+  await pod.ready(1_000)
+  useFakeTimers()
+  random = LATEST
+  signingMs = 3_000
+  const startsMs: number[] = []
+  const beganMs = performance.now()
+  pod.cover(['api.example', 'new.example'])
+  await advanceUntil(() => {
+    if (signed - 1 > startsMs.length) startsMs.push(performance.now() - beganMs)
+    return performance.now() - beganMs > 150_000
+  }, 100)
+  const gapsMs = startsMs.map((startMs, at) => startMs - (startsMs[at - 1] ?? 0))
+  const isEarly = startsMs.map((startMs) => startMs < 60_000)
+  expect(Math.max(...gapsMs.filter((_gap, at) => isEarly[at]))).toBeLessThan(REISSUE_MS)
+  expect(Math.max(...gapsMs)).toBeGreaterThan(20_000)
+})
+
+test('a control plane whose certificates differ for another reason is asked less and less often', async () => {
   await pod.ready(1_000)
   useFakeTimers()
   pod.cover(['api.example', 'new.example'])

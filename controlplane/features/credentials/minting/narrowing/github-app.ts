@@ -45,26 +45,25 @@ const LACKS = 422
 
 type Kept = { readonly installation: Installation; readonly readAtMs: number }
 /**
- * Minimum time in milliseconds between the issue of two public tokens of an installation. The limit is necessary
- * because agents choose the repositories. A public token can read public content only, and the names and settings of
- * the repositories of the Connector.
+ * Minimum time in milliseconds between two public tokens of an installation, for the same reason. A public token can
+ * read public content, and the metadata of all repositories of the Connector. For a request that also reads data which
+ * its actions do not name (a GraphQL mutation), it can read all that the Connector can read. It can change nothing.
  */
 const KEEP_PUBLIC_MS = 10_000
 type PublicToken = { readonly token: Narrowed; readonly issuedAtMs: number }
 /** A token, or the reason why none was issued. */
 type Issued = Narrowed | NotIssued
 type NotIssued = {
-  /** Error of the API that refused the token; null when no repository belongs to the Connector. */
-  readonly refused: MintError | null
-  /** Whether the request may be sent with a token that can read public content only. */
-  readonly isPublic: boolean
+  /** The refusal of the API; null when no repository of the request belongs to the Connector. */
+  readonly refused: { readonly error: MintError; readonly limit: TokenLimit } | null
 }
 
 /**
  * Creates the source of narrowed installation tokens. Each token has those repositories and permissions that the
- * request needs and that both the Connector and the installation of the GitHub App have. The token leaves out other
- * repositories of the request, because any token of the installation can read their public content, and none can read
- * more. If no repository is left, the token can read public content only.
+ * request needs and that both the Connector and the installation of the GitHub App have. Other repositories of the request
+ * are left out, because no token of the installation gives access to more than their public content under these names. If
+ * no repository is left, or the installation lacks the only one and the request changes nothing, the token is a public
+ * token (see `KEEP_PUBLIC_MS`).
  *
  * @param fetchOf Returns a `fetch` that checks addresses. The address rules depend on the origin of the Connector: the
  * cluster or a file.
@@ -87,14 +86,12 @@ export function createGithubAppNarrowMint(
 
   async function issue({ call, app, need }: Issuing, installation: Installation): Promise<Issued> {
     const limit = narrowedLimit(app, installation, need)
-    if (limit === null) return { refused: null, isPublic: true }
+    if (limit === null) return { refused: null }
     const issued = readIssued(await call.send('POST', '/access_tokens', limit), nowMs)
     if ('secret' in issued) return { ...issued, scope: scopeOf(installation, limit) }
-    const refused = call.refusal(issued, 'issued no token for these repositories')
-    if (issued.status !== LACKS) throw refused
-    // If the request has several repositories, some may belong to the installation, so a public token is not
-    // sufficient.
-    return { refused, isPublic: limit.repositories?.length === 1 }
+    const error = call.refusal(issued, 'issued no token for these repositories')
+    if (issued.status !== LACKS) throw error
+    return { refused: { error, limit } }
   }
 
   /**
@@ -111,7 +108,7 @@ export function createGithubAppNarrowMint(
     return isDeepStrictEqual(present, installation) ? issued : issue(issuing, present)
   }
 
-  /** Issues a token that can read public content only, at most once per `KEEP_PUBLIC_MS`. */
+  /** Issues a public token, at most once per `KEEP_PUBLIC_MS`. */
   async function issuePublic({ call, app, need, key }: Issuing): Promise<Narrowed> {
     const publicKey = JSON.stringify([key, need.readsMore])
     const known = publicTokens.get(publicKey)
@@ -143,8 +140,11 @@ export function createGithubAppNarrowMint(
         ? await issueByKept(issuing, known)
         : await issue(issuing, await readInstallation(call, key))
     if ('secret' in issued) return issued
-    if (issued.refused !== null && !issued.isPublic) throw issued.refused
-    return issuePublic(issuing)
+    if (issued.refused === null) return issuePublic(issuing)
+    // The repository may be public.
+    const missing = await missingRepository(issuing, issued.refused)
+    const token = await issuePublic(issuing)
+    return { ...token, scope: [...token.scope, `not in the installation: ${missing}`] }
   }
 }
 
@@ -177,8 +177,42 @@ function narrowedLimit(app: GithubAppSpec, installation: Installation, need: Tok
 }
 
 /**
- * Returns the limit of a token that can read public content only: `metadata: read`, and `readAccess`. Every
- * installation token has `metadata: read`.
+ * Returns the only repository of a request that reads a repository of the account which the installation lacks. Throws
+ * a `MintError` for a change in such a repository, and when the API refused the token for another reason.
+ */
+async function missingRepository(
+  { call, need }: Issuing,
+  { error, limit }: NonNullable<NotIssued['refused']>,
+): Promise<string> {
+  const [repository, ...others] = need.repositories ?? []
+  // Of several repositories, some may belong to the installation, so that the request needs more than public content.
+  if (repository === undefined || others.length > 0 || !(await lacksRepository(call, limit))) throw error
+  if (need.permissions.every((permission) => permission.endsWith(':read'))) return repository
+  throw new MintError(
+    `The installation of the GitHub App has no repository ${repository}, so no token was issued for a change in it. If the repository was renamed, send the request with its present name; otherwise add the repository to the installation of the app.`,
+  )
+}
+
+/**
+ * Reports whether the API refused the token because the installation lacks the repository, and not because it lacks a
+ * permission: every installation has the permission to read metadata.
+ */
+async function lacksRepository(
+  call: AppCall,
+  { repositories = [], permissions = {} }: TokenLimit,
+): Promise<boolean> {
+  if (Object.entries(permissions).every(([name, access]) => name === 'metadata' && access === 'read'))
+    return true
+  const answer = await call.send('POST', '/access_tokens', {
+    repositories,
+    permissions: { metadata: 'read' },
+  })
+  return answer.status === LACKS
+}
+
+/**
+ * Returns the restriction of a public token: no permission but that to read metadata, or the read access of the
+ * Connector for a request that also reads data which its actions do not name.
  */
 function publicLimit(app: GithubAppSpec, installation: Installation, need: TokenNeed): TokenLimit {
   return { ...limitOf(app), permissions: { ...readAccess(app, installation, need), metadata: 'read' } }
