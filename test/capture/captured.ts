@@ -27,7 +27,7 @@ export function runAsOther({ outside, data, masked, command, ...options }: Other
     import { dataFolder } from '${moduleUrl('state/data-folder.ts')}'
     const command = ${JSON.stringify(command)}
     const inside = await runNamespaceProcess(command, process.env)
-    const own = { agent: 'me', key: '${MARK}', folder: dataFolder('${data}'), masked: ['${masked}'], command }
+    const own = { agent: 'me', key: '${MARK}', folder: dataFolder('${data}'), masked: () => ['${masked}'], command }
     process.exitCode = inside ?? (await runCaptured({ ...own, env: (dir) => ({ ...process.env, SSL_CERT_FILE: dir + '/capture.nft' }), ownEnv: process.env }))`,
   )
   return run(['setpriv', ...AS_OTHER, process.execPath, file], { ...options, cwd: '/' })

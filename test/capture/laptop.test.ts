@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,8 @@ import { isOpenToCaptured } from '../../controlplane/cli/capture/captured-access
 import { maskedFolders } from '../../controlplane/cli/capture/masked-folders.ts'
 import { assertCaptureSupported } from '../../controlplane/cli/capture/namespace.ts'
 import { seccompCommand } from '../../controlplane/cli/capture/seccomp-filter.ts'
-import { protectManifests } from '../../controlplane/cli/up/protect-manifests.ts'
+import { startingCapturesMasked } from '../../controlplane/cli/capture/starting-captures.ts'
+import { assertDataFolderMasked, protectManifests } from '../../controlplane/cli/up/protect-manifests.ts'
 import { ConnectionPreamble } from '../../core/capture/connection-preamble.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Laptop, startLaptop } from '../support/laptop.ts'
@@ -148,19 +149,31 @@ print("ready",flush=True);sys.stdin.read()`
   test('is detected by a later start whose manifests folder it can write to', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'chaperone-later-'))
     const manifests = join(dir, 'manifests')
-    mkdirSync(manifests)
+    for (const folder of [manifests, join(dir, 'data')]) mkdirSync(folder)
     const shell = `touch ${manifests}/written; until [ -e ${dir}/ended ]; do sleep 0.02; done`
     const running = run('sh', '-c', shell)
     try {
       await eventually('started', () => existsSync(join(manifests, 'written')) || null)
       expect([isOpenToCaptured(manifests), isOpenToCaptured(laptop.manifests)]).toEqual([true, false])
+      const state = join(laptop.data, '..', 'state')
+      const announced = readdirSync(join(state, 'chaperone')).filter((name) => name.startsWith('capture-'))
+      expect(announced).toHaveLength(1)
+      expect(await startingCapturesMasked({ HOME: dir, XDG_STATE_HOME: state }, 0)).toBe(true)
       const warnings: string[] = []
       const env = { HOME: dir, XDG_STATE_HOME: join(dir, 'state') }
       expect(
-        protectManifests({ env, manifests, isTrusted: false, warn: (line) => void warnings.push(line) }),
+        await protectManifests({
+          env,
+          manifests,
+          isTrusted: false,
+          warn: (line) => void warnings.push(line),
+        }),
       ).toBe(false)
       expect(warnings.join()).toContain('credentials from env, file and exec are off')
       expect(maskedFolders(env)).toContain(manifests)
+      const started = assertDataFolderMasked(env, join(dir, 'data'))
+      await expect(started).rejects.toThrow(`has access to the data folder ${join(dir, 'data')}`)
+      await assertDataFolderMasked(env, laptop.data)
     } finally {
       writeFileSync(join(dir, 'ended'), '')
       await running
@@ -237,7 +250,7 @@ async function runBesideStub(shell: string, { dnsDelayMs = 0 } = {}) {
     import { dataFolder } from '${new URL('../../controlplane/cli/state/data-folder.ts', import.meta.url).href}'
     const command = ['sh', '-c', ${JSON.stringify(shell)}]
     const inside = await runNamespaceProcess(command, process.env)
-    process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), masked: [], command, env: () => process.env, ownEnv: process.env }))`
+    process.exitCode = inside ?? (await runCaptured({ agent: 'me', key: 'k', folder: dataFolder('${join(dir, 'data')}'), masked: () => [], command, env: () => process.env, ownEnv: process.env }))`
   const file = join(dir, 'run.mjs')
   writeFileSync(file, script)
   const ran = await asUser(1_000, [process.execPath, file])

@@ -80,7 +80,6 @@ const SCRIPT = `
 fail() { echo "chaperone: the command cannot be isolated: $1" >&2; exit ${NAMESPACE_FAILED}; }
 cwd=$1; trust=$2; count=$3; shift 3
 mount -t proc proc /proc || fail "the kernel does not allow mounting a new /proc here (some containers forbid it)"
-mount --bind "$trust" "$trust" && mount -o remount,bind,ro,nosuid,nodev "$trust" || fail "$trust cannot be made read-only"
 while [ "$count" -gt 0 ]; do
   if [ -d "$1" ]; then error=$(mount -t tmpfs -o ro,size=4k,mode=000 ${MASK_SOURCE} "$1" 2>&1)
   elif [ -e "$1" ]; then error=$(mount --bind /dev/null "$1" 2>&1); fi || [ ! -e "$1" ] || fail "$1 cannot be masked: $error"
@@ -102,6 +101,7 @@ if [ "$1" = setpriv ]; then
     if [ -e "$dir" ]; then mount --bind "$dir" "$dir" && mount -o remount,bind,ro "$dir" || fail "$dir cannot be made read-only"; fi
   done
 fi
+mount --bind "$trust" "$trust" && mount -o remount,bind,ro,nosuid,nodev "$trust" || fail "$trust cannot be made read-only"
 cd / && cd "$cwd" 2>/dev/null || fail "the working directory $cwd is in a masked folder. Start the command in another folder"
 exec "$@"
 `

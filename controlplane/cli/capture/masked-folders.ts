@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os'
 import { ChaperoneError } from '../../../core/errors.ts'
 import { installationFolders } from '../client/installation-key.ts'
 import { dataFolder, readRunFile } from '../state/data-folder.ts'
 import { manifestFolders } from '../state/manifest-folders.ts'
 import { stateHome } from '../state/state-home.ts'
 import { trustedFolders } from '../state/trusted-folders.ts'
+import { stateEnvironments } from './starting-captures.ts'
 
 /**
  * Returns the state folders of the user, and the data folders and manifests folders of all installations that the state
@@ -12,9 +12,8 @@ import { trustedFolders } from '../state/trusted-folders.ts'
  * not be masked.
  */
 export function maskedFolders(env: NodeJS.ProcessEnv): readonly string[] {
-  const { HOME } = env
-  const others = [{ HOME }, { HOME: userInfo().homedir }].flatMap(foldersOfOther)
-  return [...new Set([...foldersOf(env), ...others])]
+  const [own, ...others] = stateEnvironments(env)
+  return [...new Set([...foldersOf(own), ...others.flatMap(foldersOfOther)])]
 }
 
 function foldersOf(env: NodeJS.ProcessEnv): readonly string[] {

@@ -12,6 +12,7 @@ import { assertNotMasked, closeInheritedDescriptors, isolationCommand, maskedPat
 import { openLocalPorts } from './local-ports.ts'
 import { assertCaptureSupported, NAMESERVER, namespaceCommand, toolPath } from './namespace.ts'
 import { seccompCommand } from './seccomp-filter.ts'
+import { announceCapture } from './starting-captures.ts'
 
 /**
  * Environment variable that selects the role of this program in the namespaces. The environment of the captured
@@ -50,8 +51,8 @@ export type CapturedRun = {
   readonly agent: string
   readonly key: string
   readonly folder: DataFolder
-  /** Folders that are masked for the command, in addition to the data folder. */
-  readonly masked: readonly string[]
+  /** Returns the folders that are masked for the command, in addition to the data folder. */
+  readonly masked: () => readonly string[]
   readonly command: readonly string[]
   /** Loopback ports that the command can use without policy decisions and traffic records. */
   readonly localPorts?: readonly number[]
@@ -76,16 +77,14 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
   seccompCommand()
   const socket = folder.captureSocket
   if (!existsSync(socket)) throw noSocket(socket)
-  const masked = [folder.root, ...run.masked]
-    .filter((path) => existsSync(path))
-    .map((path) => realpathSync(path))
   const cwd = process.cwd()
-  const masks = maskedPaths(masked)
-  assertNotMasked(cwd, masks)
   const trustDir = realpathSync(mkdtempSync(join(tmpdir(), 'chaperone-trust-')))
+  using _announced = announceCapture(ownEnv, trustDir)
   const forwarderDir = mkdtempSync(join(realpathSync(folder.gateway), 'chaperone-inside-'))
   const local = await openLocalPorts(folder.gateway, run.localPorts ?? [])
   try {
+    const masks = masksOf(run)
+    assertNotMasked(cwd, masks)
     const env = run.env(trustDir)
     const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0]
     const files = writeNetworkFiles(trustDir)
@@ -115,6 +114,11 @@ export async function runCaptured(run: CapturedRun): Promise<number> {
     local.close()
     for (const dir of [trustDir, forwarderDir]) rmSync(dir, { recursive: true, force: true })
   }
+}
+
+function masksOf({ folder, masked }: CapturedRun): readonly string[] {
+  const folders = [folder.root, ...masked()].filter((path) => existsSync(path))
+  return maskedPaths(folders.map((path) => realpathSync(path)))
 }
 
 /**

@@ -25,7 +25,7 @@ export const LIMITS: readonly Limit[] = [
     attacker: 'Program that reads tokens, keys, credentials, manifests or sessions',
     run: 'not protected: the files belong to the same user account',
     captured:
-      'protected: data folders, manifests folders and state folder of all installations of the user are masked',
+      'protected: data folders, manifests folders and state folder of all installations of the user are masked; chaperone up refuses a data folder that a running captured command can reach',
   },
   {
     attacker: 'Program that approves its own requests, creates users or lifts a kill switch',

@@ -118,7 +118,7 @@ async function start(invocation: Invocation): Promise<number> {
     command: invocation.rest,
     ownEnv: env,
     localPorts,
-    masked: [...maskedFolders(env), facts.manifests],
+    masked: () => [...maskedFolders(env), facts.manifests],
     env: (dir) => agentEnvironment({ ...copyTrust(dir, facts), proxyUrl: null, env }),
   })
 }

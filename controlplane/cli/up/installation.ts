@@ -19,7 +19,7 @@ import { choosePort } from './choose-port.ts'
 import { recordGatewayAddress } from './gateway-address.ts'
 import { ensureSecrets, type InstallationSecrets } from './installation-secrets.ts'
 import { type Processes, startProcesses } from './processes.ts'
-import { protectManifests } from './protect-manifests.ts'
+import { assertDataFolderMasked, protectManifests } from './protect-manifests.ts'
 import { startOnPorts } from './retry-ports.ts'
 import { ensureManifests } from './starter-manifests.ts'
 
@@ -78,11 +78,13 @@ async function startLocked(
   signal: AbortSignal,
 ): Promise<Installation> {
   const { folder, manifests, warn, env, withGateway } = options
-  const keys = ensureSecrets(folder)
+  // The installation key lists the data folder for captures that start later.
   const installationKeyFile = ensureInstallationKey(env, folder.root)
+  await assertDataFolderMasked(env, folder.root)
+  const keys = ensureSecrets(folder)
   const { created: starterWritten } = ensureManifests(manifests)
   const isTrusted = starterWritten || options.trustsManifests === true
-  const localCredentials = protectManifests({ ...options, isTrusted })
+  const localCredentials = await protectManifests({ ...options, isTrusted })
   const { ports: addresses, started: processes } = await startOnPorts(
     options.port === 0 || (withGateway && options.gatewayPort === 0),
     () => chooseAddresses(options, { installationKeyFile, localCredentials }),

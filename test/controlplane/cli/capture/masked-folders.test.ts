@@ -88,15 +88,15 @@ test('the list of manifests folders is bounded, and keeps those that exist', () 
   expect(manifestFolders(env)).toEqual([first])
 })
 
-test('local credentials are off in a manifests folder that was replaced, with the way to confirm it', () => {
+test('local credentials are off in a manifests folder that was replaced, with the way to confirm it', async () => {
   const manifests = makeFolder('infra/manifests')
   const warnings: string[] = []
   const protect = (isTrusted = false) =>
     protectManifests({ env, manifests, isTrusted, warn: (line) => void warnings.push(line) })
-  expect([protect(), warnings]).toEqual([true, []])
+  expect([await protect(), warnings]).toEqual([true, []])
   renameSync(join(root, 'infra'), join(root, 'infra2'))
   makeFolder('infra/manifests')
-  expect(protect()).toBe(false)
+  expect(await protect()).toBe(false)
   expect(warnings.join()).toContain('then start Chaperone once with --trust-manifests')
-  expect([protect(true), protect()]).toEqual([true, true])
+  expect([await protect(true), await protect()]).toEqual([true, true])
 })
