@@ -169,7 +169,9 @@ function environment({ gateway, interception, agent, options }: SidecarFacts): C
   ]
 }
 
-function searchDomainVariable({ dns: { searchDomains = [] } }: SidecarFacts['options']): Container['env'] {
+function searchDomainVariable({
+  dns: { searchDomains = [] },
+}: SidecarFacts['options']): NonNullable<Container['env']> {
   return searchDomains.length === 0 ? [] : [variable(PROXY_ENV.searchDomains, searchDomains.join(','))]
 }
 
