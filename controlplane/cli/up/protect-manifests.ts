@@ -5,7 +5,7 @@ import { realFolderPath } from '../state/folder-ownership.ts'
 import { recordManifestFolder } from '../state/manifest-folders.ts'
 import type { InstallationOptions } from './installation.ts'
 
-export type ManifestsProtection = Pick<InstallationOptions, 'env' | 'manifests' | 'warn'> & {
+type ManifestsProtection = Pick<InstallationOptions, 'env' | 'manifests' | 'warn'> & {
   /** True if the user has checked the folder, or if this process has created it. */
   readonly isTrusted: boolean
 }
