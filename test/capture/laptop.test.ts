@@ -150,17 +150,20 @@ print("ready",flush=True);sys.stdin.read()`
     const dir = mkdtempSync(join(tmpdir(), 'chaperone-later-'))
     const manifests = join(dir, 'manifests')
     for (const folder of [manifests, join(dir, 'data')]) mkdirSync(folder)
+    const state = join(laptop.data, '..', 'state')
+    const env = { HOME: dir, XDG_STATE_HOME: state }
     const shell = `touch ${manifests}/written; until [ -e ${dir}/ended ]; do sleep 0.02; done`
     const running = run('sh', '-c', shell)
     try {
       await eventually('started', () => existsSync(join(manifests, 'written')) || null)
-      expect([isOpenToCaptured(manifests), isOpenToCaptured(laptop.manifests)]).toEqual([true, false])
-      const state = join(laptop.data, '..', 'state')
+      expect([isOpenToCaptured(manifests, env), isOpenToCaptured(laptop.manifests, env)]).toEqual([
+        true,
+        false,
+      ])
       const announced = readdirSync(join(state, 'chaperone')).filter((name) => name.startsWith('capture-'))
       expect(announced).toHaveLength(1)
-      expect(await startingCapturesMasked({ HOME: dir, XDG_STATE_HOME: state }, 0)).toBe(true)
+      expect(await startingCapturesMasked(env, 0)).toBe(true)
       const warnings: string[] = []
-      const env = { HOME: dir, XDG_STATE_HOME: join(dir, 'state') }
       expect(
         await protectManifests({
           env,
@@ -178,7 +181,7 @@ print("ready",flush=True);sys.stdin.read()`
       writeFileSync(join(dir, 'ended'), '')
       await running
     }
-    expect(isOpenToCaptured(manifests)).toBe(false)
+    expect(isOpenToCaptured(manifests, env)).toBe(false)
     rmSync(dir, { recursive: true })
   })
 

@@ -105,7 +105,8 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
   const cli =
     options.checkout === undefined ? cliProgram() : join(options.checkout, 'controlplane/cli/main.ts')
   const env = { ...process.env, XDG_STATE_HOME: join(root, 'state'), ...database, ...options.env }
-  const { child, ready } = await startUp([cli, ...args], env)
+  const child = spawn(process.execPath, [cli, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ready = await readyLine(child)
   const token = readFileSync(join(data, 'admin.token'), 'utf8').trim()
   const program: Laptop['program'] = (cliArgs, cliOptions) => runProgram([cli, ...cliArgs], data, cliOptions)
   return {
@@ -137,19 +138,6 @@ export async function startLaptop(options: LaptopOptions = {}): Promise<Laptop> 
       await server?.stop()
       if (options.keepData !== true) rmSync(root, { recursive: true, force: true })
     },
-  }
-}
-
-/** Starts again while a captured command of another test has access to the data folder. */
-async function startUp(argv: readonly string[], env: NodeJS.ProcessEnv) {
-  for (const deadline = performance.now() + 60_000; ; ) {
-    const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] })
-    try {
-      return { child, ready: await readyLine(child) }
-    } catch (error) {
-      const isOpen = String(error).includes('A captured command that runs now has access to the data folder')
-      if (!isOpen || performance.now() > deadline) throw error
-    }
   }
 }
 

@@ -17,7 +17,7 @@ const POLL_MS = 20
 const WAIT_MS = 15_000
 
 /**
- * Announces in the state folders that a capture of this process starts, until the returned object is disposed. Must be
+ * Announces in the state folders that a capture of this process starts or runs, until the returned object is disposed. Must be
  * called before the lists of folders to mask are read: an installation that starts later waits for the masks, and an
  * installation that started before is in the lists.
  *
@@ -50,6 +50,11 @@ export async function startingCapturesMasked(env: NodeJS.ProcessEnv, waitMs = WA
     if (announcements(env).every(({ point }) => isMounted(point))) return true
     if (performance.now() > deadline) return false
   }
+}
+
+/** Returns the mount points of all captures that start or run. */
+export function announcedPoints(env: NodeJS.ProcessEnv): ReadonlySet<string> {
+  return new Set(announcements(env).map(({ point }) => point))
 }
 
 /** Returns the environments whose state folders list folders to mask, that of this process first. */

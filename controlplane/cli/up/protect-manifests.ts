@@ -27,7 +27,7 @@ export async function protectManifests({
     )
     return false
   }
-  if ((await startingCapturesMasked(env)) && !isOpenToCaptured(realFolderPath(manifests))) return true
+  if ((await startingCapturesMasked(env)) && !isOpenToCaptured(realFolderPath(manifests), env)) return true
   warn(
     `A captured command that runs now has access to ${manifests}, so credentials from env, file and exec are off. End the command, check the manifests, and start Chaperone again.`,
   )
@@ -39,7 +39,7 @@ export async function protectManifests({
  * folder was listed. The command could otherwise read the tokens in the folder.
  */
 export async function assertDataFolderMasked(env: NodeJS.ProcessEnv, root: string): Promise<void> {
-  if ((await startingCapturesMasked(env)) && !isOpenToCaptured(realFolderPath(root))) return
+  if ((await startingCapturesMasked(env)) && !isOpenToCaptured(realFolderPath(root), env)) return
   throw new ChaperoneError('conflict', {
     detail: `A captured command that runs now has access to the data folder ${root}, because it started before this folder was listed for captures. End the command (chaperone run --capture), and start Chaperone again. If the folder was not new, the command may have read its keys.`,
   })
