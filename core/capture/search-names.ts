@@ -15,8 +15,8 @@ export function searchDomains(resolvConf: string): readonly string[] {
 
 /**
  * Returns the search domains that the kubelet gives the pods of a namespace with cluster DNS: those of the cluster, and
- * those of the `resolv.conf` of the node. Settings of the pod have no effect: its author could choose a domain that hides
- * DNS look-ups from the records.
+ * those of the `resolv.conf` of the node. Ignores the settings of the pod, because its author could choose a domain that
+ * hides DNS look-ups from the records.
  */
 export function podSearchDomains(
   namespace: string,

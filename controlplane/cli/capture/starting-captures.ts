@@ -17,9 +17,9 @@ const POLL_MS = 20
 const WAIT_MS = 15_000
 
 /**
- * Announces in the state folders that a capture of this process starts or runs, until the returned object is disposed. Must be
- * called before the lists of folders to mask are read: an installation that starts later waits for the masks, and an
- * installation that started before is in the lists.
+ * Announces in the state folders that a capture of this process starts or runs, until the returned object is disposed.
+ * Must be called before the lists of folders to mask are read: an installation that starts later waits for the masks,
+ * and an installation that started before is in the lists.
  *
  * @param point Mount point that the command gets after all its masks.
  */

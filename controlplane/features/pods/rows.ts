@@ -23,9 +23,9 @@ export async function isGovernedServiceAccount(
 }
 
 /**
- * Returns whether a registered Gateway has a pod that runs or starts. The operator does not report that a pod has
- * completed, so a pod counts for `TOKEN_TTL_S` after its report and after each new token: the kubelet replaces the token
- * of a running pod before that time has passed.
+ * Reports whether a registered Gateway has a pod that runs or starts. The operator does not report that a pod has
+ * completed, so a pod counts for `TOKEN_TTL_S` after its report and after each new token. The kubelet replaces the
+ * token of a running pod within this time.
  */
 export async function hasGatewayWithPod(q: Query): Promise<boolean> {
   const { rows } = await q.query(

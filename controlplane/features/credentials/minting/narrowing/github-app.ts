@@ -60,10 +60,10 @@ type NotIssued = {
 
 /**
  * Creates the source of narrowed installation tokens. Each token has those repositories and permissions that the
- * request needs and that both the Connector and the installation of the GitHub App have. Other repositories of the request
- * are left out, because no token of the installation gives access to more than their public content under these names. If
- * no repository is left, or the installation lacks the only one and the request changes nothing, the token is a public
- * token (see `KEEP_PUBLIC_MS`).
+ * request needs and that both the Connector and the installation of the GitHub App have. The token leaves out other
+ * repositories of the request, because no token of the installation can read more than their public content. If no
+ * repository is left, or the installation lacks the only one and the request changes nothing, the token is a public token
+ * (see `KEEP_PUBLIC_MS`).
  *
  * @param fetchOf Returns a `fetch` that checks addresses. The address rules depend on the origin of the Connector: the
  * cluster or a file.
