@@ -106,7 +106,7 @@ describe('an address of the identity provider', () => {
     'ftp://127.0.0.1/',
     'file:///etc/passwd',
   ])('is refused without TLS outside of loopback: %s', async (url) =>
-    expect(await causeOf(url, resolvesTo('127.0.0.1'))).toMatch(/not reached over TLS/),
+    expect(await causeOf(url, resolvesTo('127.0.0.1'))).toMatch(/must begin with https:/),
   )
 
   test('is dialed at the checked address, and its name is resolved once', async () => {
