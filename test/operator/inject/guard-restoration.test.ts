@@ -82,6 +82,9 @@ test('a stopped operator repeats nothing', async () => {
   remove()
   await eventually('every restorer has failed', () => (logged.length === 2 ? true : null), 20_000)
   await restoration.stop()
+  const counts = () => Object.values(calls).map((each) => each.length)
+  const before = counts()
+  // A repetition would follow 1 to 2 s after its failure.
   await new Promise((resolve) => setTimeout(resolve, 2_100))
-  expect(Object.values(calls).map((each) => each.length)).toEqual([1, 1])
+  expect(counts()).toEqual(before)
 })
